@@ -1,0 +1,133 @@
+"""What a FLODE model is made of: its hyperparameters, checked, and its parameters, drawn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+EQUATIONS = ("schroedinger", "heat")
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Hyperparameters of FLODE (paper, Section 6 and Appendix A).
+
+    One layer is the explicit Euler step ``x ← x + s·h·L^α x W`` or, without the ODE,
+    ``x ← s·L^α x W``, where s is ``sign`` times i (Schrödinger) or 1 (heat) and W is diagonal.
+
+    Attributes:
+        in_channels, hidden_channels, out_channels: features, width K, classes.
+        num_layers: number of graph layers T.
+        encoder_layers, decoder_layers: linear layers of the two MLPs.
+        equation: ``schroedinger`` or ``heat``.
+        sign: -1 (the paper's experiments: ``x' = −i L^α x W``, ``x' = −L^α x W``) or 1.
+        ode: whether a layer is an Euler step.
+        complex_valued: complex weights and states, or real ones (heat only).
+        shared_weights: one W, α and h for all layers, or one each.
+        normalize_layers: divide each node's state by its L2 norm after every layer but the last.
+        input_dropout, decoder_dropout: probabilities of dropping a unit; kept units are not
+            rescaled. The encoder's input gets the first, every other linear layer's the second.
+        exponent, step_size: initial (or fixed) α and h.
+        learn_exponent, learn_step_size: whether training moves them.
+    """
+
+    in_channels: int
+    hidden_channels: int
+    out_channels: int
+    num_layers: int = 1
+    encoder_layers: int = 1
+    decoder_layers: int = 1
+    equation: str = "schroedinger"
+    sign: int = -1
+    ode: bool = True
+    complex_valued: bool = True
+    shared_weights: bool = True
+    normalize_layers: bool = False
+    input_dropout: float = 0.0
+    decoder_dropout: float = 0.0
+    exponent: float = 1.0
+    step_size: float = 1.0
+    learn_exponent: bool = True
+    learn_step_size: bool = True
+
+    def __post_init__(self):
+        """Raises ValueError naming the hyperparameter, its value and what is allowed."""
+        counts = ("in_channels", "hidden_channels", "out_channels")
+        for name in (*counts, "num_layers", "encoder_layers", "decoder_layers"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} is {value!r}; an integer of at least 1 is allowed")
+        for name in ("input_dropout", "decoder_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; allowed is 0 <= p < 1")
+        for name in ("exponent", "step_size"):
+            if not math.isfinite(getattr(self, name)):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be finite")
+        if self.equation not in EQUATIONS:
+            raise ValueError(f"equation is {self.equation!r}; allowed are {', '.join(EQUATIONS)}")
+        if self.sign not in (-1, 1):
+            raise ValueError(f"sign is {self.sign!r}; allowed are -1, 1")
+        if self.equation == "schroedinger" and not self.complex_valued:
+            raise ValueError(
+                "complex_valued is False, but the Schrödinger equation needs complex numbers"
+            )
+
+    @property
+    def planes(self) -> int:
+        """Real planes a number takes: 2 when complex, 1 when real."""
+        return 2 if self.complex_valued else 1
+
+    @property
+    def weight_sets(self) -> int:
+        """How many W, α and h there are."""
+        return 1 if self.shared_weights else self.num_layers
+
+    @property
+    def encoder_channels(self) -> list[int]:
+        """Channels before, between and after the encoder's layers."""
+        return [self.in_channels] + [self.hidden_channels] * self.encoder_layers
+
+    @property
+    def decoder_channels(self) -> list[int]:
+        """Channels before, between and after the decoder's layers."""
+        return [self.hidden_channels] * self.decoder_layers + [self.out_channels]
+
+    @property
+    def fixed_parameters(self) -> set[str]:
+        """Parameters that training leaves alone."""
+        fixed = set() if self.learn_exponent else {"exponent"}
+        return fixed if self.learn_step_size else fixed | {"step_size"}
+
+    def initial_parameters(self, seed: int | None = None) -> dict[str, Tensor]:
+        """Draw the parameters: linear layers as PyTorch's, part by part; W from N(0, 1) in both
+        parts; α and h at their initial values.
+
+        Args:
+            seed: of a generator of its own; None takes PyTorch's global one.
+
+        Returns:
+            float32 tensors by name, planes first: ``encoder.0.weight`` ``(P, out, in)``,
+            ``encoder.0.bias`` ``(P, out)``, …, ``channel_mixing`` ``(weight sets, P, K)``,
+            ``exponent`` ``(weight sets,)``, ``step_size`` ``(weight sets, P)``.
+        """
+        generator = None if seed is None else torch.Generator().manual_seed(seed)
+        parameters = {}
+        parts = {"encoder": self.encoder_channels, "decoder": self.decoder_channels}
+        for part, channels in parts.items():
+            for i, (fan_in, fan_out) in enumerate(pairwise(channels)):
+                bound = 1 / math.sqrt(fan_in)
+                for name, shape in (("weight", (fan_out, fan_in)), ("bias", (fan_out,))):
+                    uniform = torch.rand(self.planes, *shape, generator=generator)
+                    parameters[f"{part}.{i}.{name}"] = (2 * uniform - 1) * bound
+        parameters["channel_mixing"] = torch.randn(
+            self.weight_sets, self.planes, self.hidden_channels, generator=generator
+        )
+        parameters["exponent"] = torch.full((self.weight_sets,), float(self.exponent))
+        step_size = torch.zeros(self.weight_sets, self.planes)
+        step_size[:, 0] = self.step_size
+        parameters["step_size"] = step_size
+        return parameters

@@ -1,0 +1,159 @@
+"""FLODE as a PyTorch module."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import torch
+from torch import Tensor, nn
+
+from flode.model.architecture import Architecture
+from flode.model.network import Masks, encode
+from flode.model.operator import Features, Operator, operator_of
+from flode.model.planes import from_planes
+from flode.model.propagation import General, Request, make_path
+from flode.spectral.factors import Factors
+
+
+class FLODE(nn.Module):
+    """Fractional Laplacian graph neural ODE (paper, Section 6 and Algorithm 1).
+
+    Args:
+        in_channels, hidden_channels, out_channels, num_layers, ...: see
+            :class:`flode.model.architecture.Architecture`, which takes the same keywords.
+        path: ``auto``, or the name of a propagation path to force; all give the same numbers.
+
+    Example:
+        >>> factors = factorize(sna(edge_index, None, num_nodes))
+        >>> model = FLODE(in_channels=8, hidden_channels=64, out_channels=3, num_layers=4)
+        >>> logits = model(x, factors)  # (num_nodes, 3)
+
+    Complex parameters are kept as two real planes, the real parts first (see
+    ``flode.model.planes``); :meth:`complex_parameter` gives one as a complex tensor.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 1,
+        path: str = "auto",
+        **options,
+    ):
+        super().__init__()
+        unknown = set(options) - {field.name for field in fields(Architecture)}
+        if unknown:
+            allowed = ", ".join(field.name for field in fields(Architecture))
+            raise ValueError(f"unknown option {sorted(unknown)[0]!r}; allowed are {allowed}")
+        self.architecture = Architecture(
+            in_channels, hidden_channels, out_channels, num_layers, **options
+        )
+        self.path = path
+        self.names = {}
+        for name, value in self.architecture.initial_parameters().items():
+            # Module attributes cannot hold a dot.
+            self.names[name] = name.replace(".", "_")
+            learned = name not in self.architecture.fixed_parameters
+            self.register_parameter(self.names[name], nn.Parameter(value, requires_grad=learned))
+
+    def reset_parameters(self, seed: int | None = None) -> None:
+        """Draw all parameters anew, from a seed or PyTorch's global generator."""
+        self.load_parameters(self.architecture.initial_parameters(seed))
+
+    def parameters_by_name(self) -> dict[str, Tensor]:
+        """Parameters under the names of ``Architecture.initial_parameters``."""
+        return {name: getattr(self, attribute) for name, attribute in self.names.items()}
+
+    def load_parameters(self, parameters: dict[str, Tensor]) -> None:
+        """Set parameters from tensors of the same names and shapes.
+
+        Raises:
+            ValueError: a name missing or unknown, or a shape that does not fit.
+        """
+        own = self.parameters_by_name()
+        if set(own) != set(parameters):
+            odd = sorted(set(own) ^ set(parameters))[0]
+            raise ValueError(f"parameter {odd!r} is missing or unknown; expected {sorted(own)}")
+        with torch.no_grad():
+            for name, value in parameters.items():
+                if value.shape != own[name].shape:
+                    raise ValueError(
+                        f"parameter {name!r} has shape {tuple(value.shape)}, expected"
+                        f" {tuple(own[name].shape)}"
+                    )
+                own[name].copy_(value)
+
+    def complex_parameter(self, name: str) -> Tensor:
+        """A weight, bias, ``channel_mixing`` or ``step_size`` as a complex (or real) tensor."""
+        value = self.parameters_by_name()[name].detach()
+        return from_planes(value.transpose(0, 1) if "." not in name else value)
+
+    def forward(self, x: Tensor, factors: Factors, index: Tensor | None = None) -> Tensor:
+        """Logits of all nodes, or of those in ``index``.
+
+        Args:
+            x: ``(N, F)`` features.
+            factors: factorised SNA of the graph.
+            index: ``(n,)`` int64, nodes wanted; None for all.
+
+        Returns:
+            ``(N, classes)`` or ``(n, classes)`` logits, moduli of complex numbers.
+
+        Raises:
+            ValueError: features that do not fit the graph or ``in_channels``.
+        """
+        operator = self._operator(factors)
+        features = Features(x, operator.left.dtype, operator.left.device)
+        path = make_path(self.architecture, operator, features, self.path)
+        nodes = operator.all_nodes if index is None else operator.nodes(index)
+        masks = None
+        if self.training:
+            num_nodes = operator.num_nodes if index is None else len(index)
+            masks = self._draw_masks(operator.num_nodes, num_nodes)
+        request = Request(nodes, masks, gradient=torch.is_grad_enabled())
+        stacked = {name: value[None] for name, value in self.parameters_by_name().items()}
+        return path.logits(stacked, [request])[0][0].T
+
+    @torch.no_grad()
+    def trajectory(self, x: Tensor, factors: Factors) -> list[Tensor]:
+        """States ``(N, K)`` before the first layer and as each layer's update leaves them (before
+        any normalisation), complex or real, without dropout.
+
+        The Dirichlet energy along the layers is theirs: see
+        :func:`flode.spectral.normalized_dirichlet_energy`.
+        """
+        operator = self._operator(factors)
+        features = Features(x, operator.left.dtype, operator.left.device)
+        path = General(self.architecture, operator, features)
+        stacked = {name: value[None] for name, value in self.parameters_by_name().items()}
+        start = encode(self.architecture, stacked, path.features, None)
+        planes = self.architecture.planes
+        return [
+            from_planes(state[0].unflatten(0, (planes, -1))).T
+            for state in path.trajectory(stacked, start)
+        ]
+
+    def _operator(self, factors: Factors) -> Operator:
+        parameter = self.channel_mixing
+        return operator_of(factors, parameter.dtype, parameter.device)
+
+    def _draw_masks(self, num_nodes: int, num_decoded: int) -> Masks:
+        architecture, like = self.architecture, self.channel_mixing
+
+        def draw(probability, *shape):
+            if probability == 0:
+                return None
+            uniform = torch.rand(1, *shape, device=like.device, dtype=like.dtype)
+            return (uniform >= probability).to(like.dtype)
+
+        hidden = architecture.hidden_channels
+        dropout = architecture.decoder_dropout
+        return Masks(
+            draw(architecture.input_dropout, architecture.in_channels, num_nodes),
+            [draw(dropout, hidden, num_nodes) for _ in range(architecture.encoder_layers - 1)],
+            [draw(dropout, hidden, num_decoded) for _ in range(architecture.decoder_layers)],
+        )
+
+    def extra_repr(self) -> str:
+        return str(self.architecture)

@@ -1,0 +1,36 @@
+"""PyTorch Geometric transforms."""
+
+from __future__ import annotations
+
+import torch
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from flode.spectral import factorize, sna
+
+
+class FactorizeSNA(BaseTransform):
+    """Attach the factorised SNA of a graph as ``data.factors``, for :class:`flode.FLODE`.
+
+    Args:
+        rank: singular values to keep: None for all, an int, or a fraction of N.
+        flow: ``target_to_source`` (a node gathers from the nodes it points to, as the paper's
+            numbers need) or ``source_to_target``.
+        device: where to factorise.
+
+    Edge weights are ``data.edge_weight`` if present. Factors are float32, as training uses them.
+    """
+
+    def __init__(
+        self, rank: int | float | None = None, flow: str = "target_to_source", device="cpu"
+    ):
+        self.rank = rank
+        self.flow = flow
+        self.device = device
+
+    def forward(self, data: Data) -> Data:
+        weight = data.edge_weight.cpu().numpy() if "edge_weight" in data else None
+        laplacian = sna(data.edge_index.cpu().numpy(), weight, data.num_nodes, self.flow)
+        factors = factorize(laplacian, self.rank, device=self.device)
+        data.factors = factors.to(data.edge_index.device, torch.float32)
+        return data

@@ -1,0 +1,247 @@
+"""Factorisation of the SNA: ``L = U diag(σ) Vᵀ``, or ``Q diag(λ) Qᵀ`` when L is symmetric."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from scipy import sparse
+from sklearn.utils.extmath import randomized_range_finder, randomized_svd
+
+from flode.files import atomic_write
+from flode.spectral.sna import is_symmetric
+
+#: Singular values below this fraction of the largest count as zero (0^α = 0 for every α).
+TOLERANCE = 1e-6
+
+#: Above this many nodes a truncated factorisation is a randomised one.
+EXACT_NODES = 6000
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """``L = left · diag(values) · rightᵀ`` of numerical rank r, largest modulus first.
+
+    Attributes:
+        left: ``(N, r)`` left singular vectors U, or eigenvectors Q when ``right`` is None.
+        values: ``(r,)`` float64, singular values (> 0) or eigenvalues (≠ 0, signed).
+        right: ``(N, r)`` right singular vectors V, or None when L is symmetric.
+        total_variance: ``‖L‖_F²``, the sum of all squared singular values.
+        truncated: whether singular values above the tolerance were left out (or, after a
+            randomised factorisation that filled its rank, may have been).
+    """
+
+    left: torch.Tensor
+    values: torch.Tensor
+    right: torch.Tensor | None
+    total_variance: float
+    truncated: bool = False
+
+    @property
+    def num_nodes(self) -> int:
+        return self.left.shape[0]
+
+    @property
+    def rank(self) -> int:
+        return self.values.shape[0]
+
+    @property
+    def symmetric(self) -> bool:
+        return self.right is None
+
+    @property
+    def explained_variance(self) -> float:
+        """``Σ σ_i² / ‖L‖_F²`` over the values kept (paper, caption of Figure 6)."""
+        return float(self.values.square().sum() / self.total_variance) if self.rank else 1.0
+
+    def truncate(self, rank: int) -> Factors:
+        """The factors of the best approximation of at most this rank."""
+        if rank < 1:
+            raise ValueError(f"rank is {rank}; at least 1 is allowed")
+        if rank >= self.rank:
+            return self
+        right = None if self.right is None else self.right[:, :rank].contiguous()
+        return Factors(
+            self.left[:, :rank].contiguous(), self.values[:rank], right, self.total_variance, True
+        )
+
+    def to(
+        self,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        non_blocking: bool = False,
+    ) -> Factors:
+        """The factors on a device, singular vectors in a dtype; ``values`` stay float64."""
+        left, right = (
+            None if vectors is None else vectors.to(device, dtype, non_blocking=non_blocking)
+            for vectors in (self.left, self.right)
+        )
+        values = self.values.to(device, non_blocking=non_blocking)
+        return Factors(left, values, right, self.total_variance, self.truncated)
+
+    def fractional_power(self, exponent: float) -> torch.Tensor:
+        """Dense α-fractional graph Laplacian ``U Σ^α Vᵀ`` (paper, Section 4), ``(N, N)``.
+
+        On a symmetric L an eigenvalue λ becomes ``sign(λ)|λ|^α``.
+        """
+        powers = (self.values.sign() * self.values.abs() ** exponent).to(self.left.dtype)
+        right = self.left if self.right is None else self.right
+        return (self.left * powers) @ right.T
+
+    def save(self, path: str | Path) -> None:
+        """Write a safetensors file, whole or not at all."""
+        save_factors([self], path)
+
+    @classmethod
+    def load(cls, path: str | Path, graph: int = 0) -> Factors:
+        """Read the factors of a graph from a file written by :meth:`save` or
+        :func:`save_factors`; other graphs' are not touched.
+
+        Raises:
+            ValueError: the file is damaged, no factor file, or has no such graph; it is named.
+        """
+        try:
+            with safe_open(str(path), framework="pt") as file:
+                header = json.loads(file.metadata()[f"graph {graph}"])
+                names = {name: f"{graph}.{name}" for name in ("left", "values", "right")}
+                tensors = {
+                    name: file.get_tensor(stored) if stored in file.keys() else None  # noqa: SIM118
+                    for name, stored in names.items()
+                }
+                return cls(**tensors, **header)
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise ValueError(
+                f"{path}: damaged, or no factor file with a graph {graph} ({error}); delete it to"
+                " have it made again"
+            ) from error
+
+
+def save_factors(factors: Iterable[Factors], path: str | Path) -> None:
+    """Write the factors of a variant's graphs to one safetensors file, whole or not at all."""
+    tensors, headers = {}, {}
+    for graph, one in enumerate(factors):
+        for name in ("left", "values", "right"):
+            if (tensor := getattr(one, name)) is not None:
+                tensors[f"{graph}.{name}"] = tensor.cpu().contiguous()
+        header = {"total_variance": one.total_variance, "truncated": one.truncated}
+        headers[f"graph {graph}"] = json.dumps(header)
+    with atomic_write(path) as temporary:
+        save_file(tensors, temporary, headers)
+
+
+def resolve_rank(rank: int | float | None, num_nodes: int) -> int | None:
+    """Number of singular values asked for: None for all, an int, or a fraction of N.
+
+    Raises:
+        ValueError: an int below 1 or a fraction outside (0, 1].
+    """
+    if rank is None:
+        return None
+    if isinstance(rank, float):
+        if not 0 < rank <= 1:
+            raise ValueError(f"rank is {rank}; a fraction must lie in (0, 1]")
+        return max(1, round(rank * num_nodes))
+    if rank < 1:
+        raise ValueError(f"rank is {rank}; at least 1 is allowed")
+    return min(int(rank), num_nodes)
+
+
+def factorize(
+    laplacian: sparse.csr_array,
+    rank: int | float | None = None,
+    tolerance: float = TOLERANCE,
+    device: torch.device | str = "cpu",
+    seed: int = 0,
+) -> Factors:
+    """Factorise the SNA in float64: ``eigh`` when symmetric, an SVD otherwise.
+
+    Args:
+        laplacian: ``(N, N)`` SNA, sparse.
+        rank: how many singular values to keep: None for all, an int, or a fraction of N. On up to
+            ``EXACT_NODES`` nodes an exact factorisation is cut; on larger graphs a randomised one
+            with power iterations is used.
+        tolerance: values below ``tolerance · σ₁`` are dropped with their vectors.
+        device: where a dense factorisation runs. On CUDA the right singular vectors come from
+            ``eigh`` of ``LᵀL``, which is much faster there; values are good to about 1e-8 · σ₁.
+        seed: of the randomised factorisation.
+
+    Returns:
+        Factors in float64 on the CPU.
+
+    Raises:
+        ValueError: a matrix that is not square or not finite, or a rank out of bounds.
+    """
+    laplacian = sparse.csr_array(laplacian, dtype=float)
+    num_nodes = laplacian.shape[0]
+    if laplacian.shape != (num_nodes, num_nodes):
+        raise ValueError(f"the SNA must be square, found shape {laplacian.shape}")
+    if not np.all(np.isfinite(laplacian.data)):
+        raise ValueError("the SNA has entries that are not finite")
+    wanted = resolve_rank(rank, num_nodes)
+    symmetric = is_symmetric(laplacian)
+    randomized = wanted is not None and num_nodes > EXACT_NODES and wanted < num_nodes
+    factor = _randomized if randomized else _exact
+    left, values, right = factor(laplacian, wanted, symmetric, device, seed)
+    kept = values.abs() > tolerance * values.abs().max() if len(values) else values > 0
+    keep = int(kept.sum())
+    truncated = wanted is not None and (wanted < keep or (randomized and wanted == keep))
+    if wanted is not None:
+        keep = min(keep, wanted)
+    return Factors(
+        left[:, :keep].contiguous(),
+        values[:keep].clone(),
+        None if right is None else right[:, :keep].contiguous(),
+        float(np.square(laplacian.data).sum()),
+        truncated,
+    )
+
+
+def _exact(laplacian, rank, symmetric, device, seed):
+    dense = torch.from_numpy(laplacian.toarray()).to(device)
+    if symmetric:
+        # Exactly symmetric input: eigh reads one triangle only.
+        values, vectors = torch.linalg.eigh((dense + dense.T) / 2)
+        order = values.abs().argsort(descending=True, stable=True)
+        return vectors[:, order].cpu(), values[order].cpu(), None
+    if dense.device.type == "cpu":
+        left, values, right = torch.linalg.svd(dense, full_matrices=False)
+        return left, values, right.T
+    left, values, right = _svd_by_gram(dense)
+    return left.cpu(), values.cpu(), right.cpu()
+
+
+def _svd_by_gram(dense):
+    """SVD from ``eigh`` of ``LᵀL``; ``left · diag(values) · rightᵀ = L`` to rounding."""
+    right = torch.linalg.eigh(dense.T @ dense).eigenvectors
+    left = dense @ right
+    # Norms, not roots of eigenvalues: a root turns rounding, 1e-16, into a value of 1e-8.
+    values = left.norm(dim=0)
+    order = values.argsort(descending=True, stable=True)
+    left, values, right = left[:, order], values[order], right[:, order]
+    return left / values.clamp(min=torch.finfo(torch.float64).tiny), values, right
+
+
+def _randomized(laplacian, rank, symmetric, device, seed):
+    if symmetric:
+        oversampled = min(rank + 10, laplacian.shape[0])
+        basis = randomized_range_finder(
+            laplacian,
+            size=oversampled,
+            n_iter=7,
+            power_iteration_normalizer="QR",
+            random_state=seed,
+        )
+        small = basis.T @ (laplacian @ basis)
+        values, vectors = np.linalg.eigh((small + small.T) / 2)
+        order = np.argsort(-np.abs(values), kind="stable")[:rank]
+        return torch.from_numpy(basis @ vectors[:, order]), torch.from_numpy(values[order]), None
+    left, values, right = randomized_svd(laplacian, n_components=rank, random_state=seed)
+    return torch.from_numpy(left), torch.from_numpy(values), torch.from_numpy(right.T.copy())
