@@ -1,0 +1,240 @@
+"""A run: training the splits of one configuration on one variant, resumable, to one JSON file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from flode.datasets.graph import Graph
+from flode.devices import resolve_device
+from flode.experiments.hyperparameters import architecture_keywords, training_keywords
+from flode.experiments.progress import Progress, duration
+from flode.experiments.provenance import commit, versions
+from flode.files import atomic_write
+from flode.model import Architecture, Operator
+from flode.spectral import Factors, sna
+from flode.spectral.factors import resolve_rank
+from flode.training.evaluation import evaluate
+from flode.training.trainer import NonFiniteLossError, StackedTrainer, TrainingSettings
+
+logger = logging.getLogger("flode.runs")
+
+#: Layout of a run file.
+SCHEMA = 1
+
+#: A killed training resumes from at most this long ago.
+CHECKPOINT_SECONDS = float(os.environ.get("FLODE_CHECKPOINT_SECONDS", "30"))
+
+
+def run_configuration(
+    settings: Mapping,
+    graph_file: str | Path,
+    factor_file: str | Path,
+    splits: Sequence[int],
+    *,
+    device: str = "auto",
+    checkpoint: str | Path | None = None,
+) -> dict:
+    """Train splits of a configuration and report them.
+
+    Splits on one graph are trained side by side.
+
+    Args:
+        settings: ``Catalogue.run_settings``.
+        graph_file, factor_file: of the variant.
+        splits: which splits. Where a variant has several graphs, split k is graph k's own.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+        checkpoint: side file to resume from and to save to; deleted by :func:`write_run`.
+
+    Returns:
+        The content of a run file: what was run, with which versions, and a record a split.
+
+    Raises:
+        NonFiniteLossError: with configuration, split and epoch in its message; nothing is written.
+        ValueError: damaged inputs, named.
+    """
+    hyperparameters = settings["hyperparameters"]
+    where = resolve_device(device)
+    torch.backends.cuda.matmul.allow_tf32 = settings["tf32"]
+    title = f"{settings['variant']}/{settings['configuration']}"
+    inputs = [_identity(graph_file), _identity(factor_file)]
+    facts = [dict(settings), list(splits), str(where), inputs]
+    resume = Checkpoint(checkpoint, facts)
+    records = resume.records
+    progress = Progress(title, len(splits), len(records))
+    metric = None
+    for number, offset, own in _groups(settings["graphs"], splits):
+        graph = Graph.load(graph_file, number)
+        metric = graph.metric
+        if all(any(record["split"] == split for record in records) for split in own):
+            continue
+        started = time.monotonic()
+        operator = _operator(
+            Factors.load(factor_file, number), hyperparameters["rank"], graph, where
+        )
+        architecture = Architecture(
+            in_channels=graph.num_features,
+            out_channels=graph.num_classes,
+            **architecture_keywords(hyperparameters),
+        )
+        trainer = StackedTrainer(
+            architecture,
+            graph,
+            operator,
+            TrainingSettings(**training_keywords(hyperparameters)),
+            [split - offset for split in own],
+            hyperparameters["path"],
+        )
+        resume.restore(trainer)
+        progress.start_group(offset)
+
+        def after_epoch(trainer, progress=progress, resume=resume):
+            progress(trainer)
+            resume.save_sometimes(trainer)
+
+        try:
+            trained = trainer.train_all(after_epoch)
+        except NonFiniteLossError as error:
+            error.args = (
+                f"{title}: the loss of split {error.split + offset} is not finite at epoch"
+                f" {error.epoch}; no result is written. A lower learning_rate or"
+                " initial_step_size, or fewer num_layers, may help",
+            )
+            raise
+        laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes, settings["flow"])
+        seconds = time.monotonic() - started
+        for one in trained:
+            record = evaluate(trainer.path, one, graph, laplacian)
+            record = {"split": one.split + offset, **record, "seconds": seconds / len(trained)}
+            records.append(record)
+            logger.info(
+                "%s: split %d: validation %.2f %%, test %.2f %% at epoch %d of %d",
+                title,
+                record["split"],
+                100 * record["validation"],
+                100 * record["test"],
+                record["best_epoch"],
+                record["epochs"],
+            )
+        logger.info("%s: %s for %d splits", title, duration(seconds), len(trained))
+        progress.done = len(records)
+        resume.save(None)
+    return {
+        "schema": SCHEMA,
+        **{name: settings[name] for name in ("variant", "configuration", "dataset")},
+        "metric": metric,
+        "hyperparameters": dict(hyperparameters),
+        "training": {"tf32": settings["tf32"], "flow": settings["flow"]},
+        "seed": hyperparameters["seed"],
+        "quick": settings["quick"],
+        "versions": versions() | {"training_stage": settings["version"]},
+        "device": torch.cuda.get_device_name(where) if where.type == "cuda" else "cpu",
+        "threads": torch.get_num_threads(),
+        "commit": commit(),
+        "records": sorted(records, key=lambda record: record["split"]),
+    }
+
+
+def write_run(document: dict, path: str | Path, checkpoint: str | Path | None = None) -> None:
+    """Write a run file, whole or not at all, then delete the side file."""
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)
+
+
+class Checkpoint:
+    """Side file of a training: finished records and the state of the trainer at work.
+
+    It is no Snakemake output, so it outlives a failed or killed job. One that was written under
+    other settings, inputs or versions is ignored.
+    """
+
+    def __init__(self, path: str | Path | None, facts: list, seconds: float = CHECKPOINT_SECONDS):
+        self.path = None if path is None else Path(path)
+        self.seconds = seconds
+        self.last = time.monotonic()
+        text = json.dumps([facts, versions(), torch.get_num_threads()], sort_keys=True)
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()
+        self.records: list[dict] = []
+        self._trainer: dict | None = None
+        self._load()
+
+    def _load(self) -> None:
+        if self.path is None or not self.path.exists():
+            return
+        try:
+            stored = torch.load(self.path, map_location="cpu", weights_only=True)
+            known = stored["fingerprint"] == self.fingerprint
+        except Exception as error:  # torch.load raises many kinds
+            logger.warning("%s cannot be read (%s); starting afresh", self.path, error)
+            return
+        if not known:
+            logger.info("%s is of another configuration; starting afresh", self.path)
+            return
+        self.records, self._trainer = json.loads(stored["records"]), stored["trainer"]
+        logger.info("resuming from %s: %d splits done", self.path, len(self.records))
+
+    def restore(self, trainer: StackedTrainer) -> None:
+        """Put the saved trainer's state into this one, if there is one of its splits."""
+        state, self._trainer = self._trainer, None
+        if state is not None:
+            trainer.load_state_dict(state)
+            logger.info("going on at epoch %d", trainer.epoch)
+
+    def save_sometimes(self, trainer: StackedTrainer) -> None:
+        """Save if the last save is old enough."""
+        if time.monotonic() - self.last >= self.seconds:
+            self.save(trainer)
+
+    def save(self, trainer: StackedTrainer | None) -> None:
+        """Save now; None when no trainer is at work."""
+        self.last = time.monotonic()
+        if self.path is None:
+            return
+        state = None if trainer is None else trainer.state_dict()
+        stored = {
+            "fingerprint": self.fingerprint,
+            "records": json.dumps(self.records),
+            "trainer": state,
+        }
+        with atomic_write(self.path) as temporary:
+            torch.save(stored, temporary)
+
+
+def _groups(graphs: int, splits: Sequence[int]):
+    """``(graph, number of its first split, splits)`` of each graph needed."""
+    if graphs == 1:
+        yield 0, 0, list(splits)
+        return
+    for split in splits:
+        yield split, split, [split]
+
+
+def _identity(path: str | Path) -> list:
+    status = Path(path).stat()
+    return [str(path), status.st_size, status.st_mtime_ns]
+
+
+def _operator(factors: Factors, rank, graph: Graph, device: torch.device) -> Operator:
+    if factors.num_nodes != graph.num_nodes:
+        raise ValueError(
+            f"the factors have {factors.num_nodes} nodes, the graph {graph.num_nodes}; delete the"
+            " factor file to have it made again"
+        )
+    if rank is not None:
+        wanted = resolve_rank(rank, factors.num_nodes)
+        if wanted > factors.rank and factors.truncated:
+            raise ValueError(
+                f"rank {rank} asks for {wanted} singular values, but the factor file holds"
+                f" {factors.rank} of them; raise the variant's rank"
+            )
+        factors = factors.truncate(wanted)
+    return Operator(factors, device=device)

@@ -1,0 +1,54 @@
+"""Choice of a hyperparameter by mean validation metric, never by test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from flode.experiments.hyperparameters import DEFAULT
+from flode.reporting.records import summarise
+
+
+def search_table(hyperparameter: str, candidates: Mapping, runs: Mapping) -> pd.DataFrame:
+    """Mean validation metric of each candidate, and which one is best.
+
+    Args:
+        hyperparameter: what is searched.
+        candidates: variant → value as text → (variant, configuration), see
+            ``Catalogue.search_settings``.
+        runs: (variant, configuration) → ``Runs``, from ``flode.reporting.records.load_runs``.
+
+    Returns:
+        DataFrame with ``variant, hyperparameter, value, configuration, n, validation_mean,
+        validation_std, test_mean, test_std, mean_epochs, chosen, configured, runs``; metrics in
+        percent, population standard deviations. The first of equal candidates is chosen, and
+        ``configured`` marks the variant's default. Test metrics are shown, and have no part in the
+        choice.
+    """
+    rows = []
+    for variant, by_value in candidates.items():
+        own = []
+        for value, (_, configuration) in by_value.items():
+            found = runs[variant, configuration]
+            validation, test = found.score("validation"), found.score("test")
+            own.append(
+                {
+                    "variant": variant,
+                    "hyperparameter": hyperparameter,
+                    "value": value,
+                    "configuration": configuration,
+                    "n": validation.n,
+                    "validation_mean": validation.mean,
+                    "validation_std": validation.std,
+                    "test_mean": test.mean,
+                    "test_std": test.std,
+                    "mean_epochs": summarise(record["epochs"] for record in found.records).mean,
+                    "runs": ";".join(found.files),
+                }
+            )
+        best = max(range(len(own)), key=lambda i: (own[i]["validation_mean"], -i))
+        for i, row in enumerate(own):
+            row["chosen"], row["configured"] = i == best, row["configuration"] == DEFAULT
+        rows += own
+    return pd.DataFrame(rows)

@@ -1,0 +1,110 @@
+"""Validation of the configuration, with messages a person can act on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from referencing import Registry, Resource
+
+
+class ConfigurationError(ValueError):
+    """The configuration is not as it must be; the message names key, value and what is allowed."""
+
+
+class Schema:
+    """A JSON schema in YAML, with references to its neighbours by file name.
+
+    Args:
+        path: the schema file.
+    """
+
+    def __init__(self, path: str | Path):
+        path = Path(path)
+        resources = [
+            (file.name, Resource.from_contents(yaml.safe_load(file.read_text(encoding="utf-8"))))
+            for file in sorted(path.parent.glob("*.schema.yaml"))
+        ]
+        self._validator = Draft202012Validator(
+            {"$ref": path.name}, registry=Registry().with_resources(resources)
+        )
+
+    def check(self, value, where: str = "configuration") -> None:
+        """Refuse a value that does not fit.
+
+        Raises:
+            ConfigurationError: listing every fault, one a line.
+        """
+        faults = sorted(set(_messages(self._validator.iter_errors(value), where)))
+        if faults:
+            raise ConfigurationError("\n".join(faults))
+
+
+def _messages(errors: Iterable[ValidationError], where: str) -> Iterable[str]:
+    return (_message(error, where) for error in errors)
+
+
+def _message(error: ValidationError, where: str) -> str:
+    key = ".".join(str(part) for part in error.absolute_path)
+    place = f"{where}: {key}" if key else where
+    schema, value = error.schema, error.instance
+    if error.validator == "additionalProperties" and isinstance(schema, dict):
+        known = list(schema.get("properties", {}))
+        unknown = [name for name in value if name not in known]
+        close = difflib.get_close_matches(str(unknown[0]), known, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        return (
+            f"{place}: unknown key {unknown[0]!r} (value {value[unknown[0]]!r}){hint} Allowed are"
+            f" {', '.join(known)}"
+        )
+    if error.validator == "required":
+        missing = [name for name in error.validator_value if name not in value]
+        return f"{place}: the key {missing[0]!r} is missing"
+    return f"{place} is {value!r}; {_allowed(error)}"
+
+
+def _allowed(error: ValidationError) -> str:
+    """What would have been accepted, from the validator that refused."""
+    bound = error.validator_value
+    match error.validator:
+        case "minimum":
+            return f"at least {bound} is allowed"
+        case "maximum":
+            return f"at most {bound} is allowed"
+        case "exclusiveMinimum":
+            return f"more than {bound} is allowed"
+        case "exclusiveMaximum":
+            return f"less than {bound} is allowed"
+        case "minItems":
+            return f"at least {bound} items are needed"
+        case "pattern":
+            return f"it must match the pattern {bound}"
+        case "type":
+            kinds = [bound] if isinstance(bound, str) else bound
+            return f"allowed is a value of type {' or '.join(kinds)}"
+        case "enum":
+            return f"allowed are {', '.join(map(str, bound))}"
+        case "anyOf" | "oneOf":
+            return "allowed is " + ", or ".join(_describe(option) for option in bound)
+        case _:
+            return error.message
+
+
+def _describe(option: dict) -> str:
+    if "const" in option:
+        return repr(option["const"])
+    if "enum" in option:
+        return f"one of {', '.join(map(str, option['enum']))}"
+    text = f"a value of type {option.get('type', 'any')}"
+    bounds = {
+        "minimum": "at least",
+        "exclusiveMinimum": "above",
+        "maximum": "at most",
+        "exclusiveMaximum": "below",
+    }
+    limits = [f"{word} {option[key]}" for key, word in bounds.items() if key in option]
+    return f"{text} ({' and '.join(limits)})" if limits else text

@@ -1,0 +1,41 @@
+"""Metrics of stacked splits, computed where the logits are."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def accuracy(logits: Tensor, labels: Tensor, counted: Tensor) -> Tensor:
+    """Share of nodes whose largest logit is their label's.
+
+    Args:
+        logits: ``(S, C, n)``.
+        labels: ``(S, n)`` int64.
+        counted: ``(S, n)`` bool; other nodes are padding.
+
+    Returns:
+        ``(S,)`` in [0, 1].
+    """
+    right = (logits.argmax(dim=1) == labels) & counted
+    return right.sum(dim=1).double() / counted.sum(dim=1)
+
+
+def auroc(logits: Tensor, labels: Tensor, counted: Tensor) -> Tensor:
+    """Area under the ROC curve of class 1 of two, ties counted half; arguments as for
+    :func:`accuracy`. nan where only one class is present."""
+    scores = (logits[:, 1] - logits[:, 0]).double()
+    # Padding ranks above everything, so no other rank moves.
+    scores = torch.where(counted, scores, torch.inf).contiguous()
+    ordered = scores.sort(dim=1).values
+    below = torch.searchsorted(ordered, scores, right=False)
+    not_above = torch.searchsorted(ordered, scores, right=True)
+    ranks = (below + not_above + 1).double() / 2
+    positive = (labels == 1) & counted
+    positives = positive.sum(dim=1).double()
+    negatives = counted.sum(dim=1) - positives
+    rank_sum = torch.where(positive, ranks, 0.0).sum(dim=1)
+    return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)
+
+
+METRICS = {"accuracy": accuracy, "auroc": auroc}

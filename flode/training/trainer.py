@@ -1,0 +1,320 @@
+"""Training of all splits of one configuration on one graph, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from flode.datasets.graph import Graph
+from flode.model.architecture import Architecture
+from flode.model.network import Parameters
+from flode.model.operator import Features, Nodes, Operator
+from flode.model.propagation import Request, make_path
+from flode.training.dropout import Dropout
+from flode.training.metrics import METRICS
+
+#: Epochs between looks at a GPU's results; the results do not depend on it.
+GPU_SYNC_EPOCHS = 20
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How to train: Adam with L2 weight decay on all parameters and early stopping.
+
+    Attributes:
+        learning_rate, weight_decay: of Adam.
+        epochs: at most.
+        patience: stop after this many epochs without a better validation metric.
+        seed: every split starts from it.
+    """
+
+    learning_rate: float
+    weight_decay: float
+    epochs: int
+    patience: int
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One trained split.
+
+    Attributes:
+        split: its index among the graph's splits.
+        best_epoch: epoch (from 1) of the best validation metric.
+        epochs: epochs trained.
+        validation: the best validation metric, in [0, 1].
+        parameters: at the best epoch, named as ``Architecture.initial_parameters``, on the CPU.
+    """
+
+    split: int
+    best_epoch: int
+    epochs: int
+    validation: float
+    parameters: Parameters
+
+
+class NonFiniteLossError(RuntimeError):
+    """The loss of a split is not finite.
+
+    Attributes:
+        split, epoch: where it happened; epochs count from 1.
+    """
+
+    def __init__(self, split: int, epoch: int):
+        super().__init__(f"the loss of split {split} is not finite at epoch {epoch}")
+        self.split, self.epoch = split, epoch
+
+
+class Subset:
+    """Nodes of a mask, split by split, padded to the largest."""
+
+    def __init__(self, mask: np.ndarray, labels: Tensor, operator: Operator):
+        chosen = [np.flatnonzero(row) for row in mask]
+        self.sizes = [len(nodes) for nodes in chosen]
+        index = np.zeros((len(mask), max(self.sizes)), dtype=np.int64)
+        counted = np.zeros(index.shape, dtype=bool)
+        for row, nodes in enumerate(chosen):
+            index[row, : len(nodes)] = nodes
+            counted[row, : len(nodes)] = True
+        self.counted = torch.from_numpy(counted).to(labels.device)
+        self.nodes: Nodes = operator.nodes(torch.from_numpy(index))
+        self.labels = labels[self.nodes.index]
+        self.weights = self.counted / self.counted.sum(dim=1, keepdim=True)
+
+
+class StackedTrainer:
+    """Trains splits side by side; each as if alone, to rounding.
+
+    A split whose early stopping has struck leaves the stack and stops costing.
+
+    Args:
+        architecture: the model.
+        graph: the graph with its splits.
+        operator: its factors, on the device to train on.
+        settings: how to train.
+        splits: which splits of the graph; None for all.
+        path: ``auto``, or a propagation path to force.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        graph: Graph,
+        operator: Operator,
+        settings: TrainingSettings,
+        splits: list[int] | None = None,
+        path: str = "auto",
+    ):
+        self.architecture = architecture
+        self.graph = graph
+        self.settings = settings
+        self.device = operator.left.device
+        features = Features(graph.features, operator.left.dtype, self.device)
+        self.path = make_path(architecture, operator, features, path)
+        self.labels = torch.from_numpy(graph.labels).to(self.device)
+        self.metric = METRICS[graph.metric]
+        self.epoch = 0
+        self.finished: list[Trained] = []
+        splits = list(range(graph.num_splits)) if splits is None else splits
+        start = architecture.initial_parameters(settings.seed)
+        dtype = operator.left.dtype
+        self._stack(
+            splits,
+            {
+                name: torch.stack([value] * len(splits)).to(self.device, dtype)
+                for name, value in start.items()
+            },
+        )
+        count = len(splits)
+        self.best = torch.full((count,), -torch.inf, dtype=torch.float64, device=self.device)
+        self.best_epoch = torch.zeros(count, dtype=torch.int64, device=self.device)
+        self.stopped_at = torch.zeros(count, dtype=torch.int64, device=self.device)
+        self.failed_at = torch.zeros(count, dtype=torch.int64, device=self.device)
+        self.best_parameters = {name: value.clone() for name, value in self.values.items()}
+
+    def _stack(self, splits: list[int], values: Parameters, moments: dict | None = None) -> None:
+        """Put these splits side by side."""
+        self.splits = splits
+        self.train, self.validation = (
+            Subset(mask[splits], self.labels, self.path.operator)
+            for mask in (self.graph.train, self.graph.validation)
+        )
+        self.dropout = Dropout(self.architecture, self.path, self.settings.seed, self.train.sizes)
+        fixed = self.architecture.fixed_parameters
+        self.values = {
+            name: value.detach().clone().requires_grad_(name not in fixed)
+            for name, value in values.items()
+        }
+        self.optimizer = torch.optim.Adam(
+            [value for name, value in self.values.items() if name not in fixed],
+            lr=self.settings.learning_rate,
+            weight_decay=self.settings.weight_decay,
+            fused=True,
+        )
+        for name, moment in (moments or {}).items():
+            self.optimizer.state[self.values[name]] = {
+                key: value.clone() for key, value in moment.items()
+            }
+
+    @property
+    def done(self) -> bool:
+        return not self.splits
+
+    def step(self) -> None:
+        """One epoch: the evaluation of the last step's parameters and the next step, which share
+        what they can of one forward pass."""
+        training = self.epoch < self.settings.epochs
+        requests = []
+        if training:
+            masks = self.dropout.masks(self.epoch)
+            requests.append(Request(self.train.nodes, masks, gradient=True))
+        if self.epoch:
+            requests.append(Request(self.validation.nodes))
+        outputs = self.path.logits(self.values, requests)
+        if self.epoch:
+            self._evaluate(outputs[-1])
+        if not training or (self._sync() and bool((self.stopped_at > 0).all())):
+            self._collect()
+            return
+        losses = self._losses(outputs[0])
+        self.optimizer.zero_grad(set_to_none=True)
+        losses.sum().backward()
+        self.optimizer.step()
+        self.epoch += 1
+        with torch.no_grad():
+            failed = ~losses.detach().isfinite() & (self.stopped_at == 0) & (self.failed_at == 0)
+            self.failed_at.masked_fill_(failed, self.epoch)
+        if self._sync():
+            self._collect()
+
+    def _sync(self) -> bool:
+        return self.device.type == "cpu" or self.epoch % GPU_SYNC_EPOCHS == 0
+
+    def _losses(self, logits: Tensor) -> Tensor:
+        entropy = torch.nn.functional.cross_entropy(logits, self.train.labels, reduction="none")
+        return (entropy * self.train.weights).sum(dim=1)
+
+    @torch.no_grad()
+    def _evaluate(self, logits: Tensor) -> None:
+        metric = self.metric(logits, self.validation.labels, self.validation.counted)
+        improved = (metric > self.best) & (self.stopped_at == 0)
+        if self.device.type != "cpu" or bool(improved.any()):
+            self.best = torch.where(improved, metric, self.best)
+            self.best_epoch.masked_fill_(improved, self.epoch)
+            for name, value in self.values.items():
+                chosen = improved.view(-1, *[1] * (value.dim() - 1))
+                best = self.best_parameters[name]
+                self.best_parameters[name] = torch.where(chosen, value.detach(), best)
+        stop = self.epoch - self.best_epoch >= self.settings.patience
+        stop = stop | (self.epoch >= self.settings.epochs)
+        self.stopped_at.masked_fill_(stop & (self.stopped_at == 0), self.epoch)
+
+    @torch.no_grad()
+    def _collect(self) -> None:
+        """Take finished splits off the stack.
+
+        Raises:
+            NonFiniteLossError: a split's loss was not finite before it stopped.
+        """
+        stopped, failed = self.stopped_at.tolist(), self.failed_at.tolist()
+        for row, epoch in enumerate(failed):
+            if epoch:
+                raise NonFiniteLossError(self.splits[row], epoch)
+        if not any(stopped):
+            return
+        best, best_epoch = self.best.tolist(), self.best_epoch.tolist()
+        for row, epochs in enumerate(stopped):
+            if epochs:
+                parameters = {
+                    name: value[row].detach().to("cpu", copy=True)
+                    for name, value in self.best_parameters.items()
+                }
+                self.finished.append(
+                    Trained(self.splits[row], best_epoch[row], epochs, best[row], parameters)
+                )
+        self._keep([row for row, epochs in enumerate(stopped) if not epochs])
+
+    def _keep(self, rows: list[int]) -> None:
+        if not rows:
+            self.splits = []
+            return
+        index = torch.tensor(rows, device=self.device)
+        moments = {
+            name: {
+                key: entry[index] if entry.dim() else entry
+                for key, entry in self.optimizer.state[value].items()
+            }
+            for name, value in self.values.items()
+            if value in self.optimizer.state
+        }
+        values = {name: value.detach()[index] for name, value in self.values.items()}
+        self._stack([self.splits[row] for row in rows], values, moments)
+        for name in ("best", "best_epoch", "stopped_at", "failed_at"):
+            setattr(self, name, getattr(self, name)[index])
+        self.best_parameters = {name: value[index] for name, value in self.best_parameters.items()}
+
+    def state_dict(self) -> dict:
+        """All that is needed to go on from here, bit for bit: tensors and plain numbers."""
+        return {
+            "epoch": self.epoch,
+            "splits": list(self.splits),
+            "values": {name: value.detach() for name, value in self.values.items()},
+            "moments": {
+                name: dict(self.optimizer.state[value])
+                for name, value in self.values.items()
+                if value in self.optimizer.state
+            },
+            "best": self.best,
+            "best_epoch": self.best_epoch,
+            "stopped_at": self.stopped_at,
+            "failed_at": self.failed_at,
+            "best_parameters": self.best_parameters,
+            "finished": [vars(trained) for trained in self.finished],
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Go on from what :meth:`state_dict` returned."""
+
+        def here(value):
+            return value.to(self.device)
+
+        self.epoch = state["epoch"]
+        self.finished = [Trained(**trained) for trained in state["finished"]]
+        if not state["splits"]:
+            self.splits = []
+            return
+        self._stack(
+            state["splits"],
+            {name: here(value) for name, value in state["values"].items()},
+            state["moments"],
+        )
+        for name in ("best", "best_epoch", "stopped_at", "failed_at"):
+            setattr(self, name, here(state[name]))
+        self.best_parameters = {
+            name: here(value) for name, value in state["best_parameters"].items()
+        }
+
+    def train_all(
+        self, after_epoch: Callable[[StackedTrainer], None] | None = None
+    ) -> list[Trained]:
+        """Train until every split has stopped.
+
+        Args:
+            after_epoch: called after each epoch, for progress and checkpoints.
+
+        Returns:
+            The splits in the order of their indices.
+
+        Raises:
+            NonFiniteLossError: the loss of a split is not finite.
+        """
+        while not self.done:
+            self.step()
+            if after_epoch is not None:
+                after_epoch(self)
+        return sorted(self.finished, key=lambda trained: trained.split)

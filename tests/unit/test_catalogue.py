@@ -1,0 +1,218 @@
+"""From the configuration to runs and files; bad configurations are refused with clear words."""
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from flode.experiments.catalogue import Run
+from flode.experiments.hyperparameters import SHORT_NAMES
+from flode.experiments.validation import ConfigurationError
+from tests.configuration import ROOT, SCHEMAS, TINY, catalogue, configuration
+
+VARIANT = "dsbm-alpha0.1-beta0.05"
+
+
+def test_the_repository_is_configured_well():
+    found = catalogue()
+    assert len([variant for variant in found.variants if variant.startswith("dsbm")]) == 10
+    assert len(found.table_runs("dsbm")) == 10  # eleven cells, one shared
+    for variant in found.variants:
+        values = found.hyperparameters(Run(variant))
+        assert set(values) == set(SHORT_NAMES)
+
+
+def test_the_quick_overlay_fits():
+    overlay = yaml.safe_load((ROOT / "config" / "quick.yaml").read_text())
+    found = catalogue(overlay)
+    assert found.results == "results/quick"
+    assert found.run_settings(Run(VARIANT))["quick"] is True
+
+
+def test_hyperparameters_of_dsbm_are_the_published_ones():
+    import pandas as pd
+
+    found = catalogue()
+    published = pd.read_csv(ROOT / "config/published/dsbm_hyperparameters.csv", dtype=str)
+    columns = found.table_settings("dsbm_hyperparameters")["spec"]["subtables"]
+    assert len(published) == 55
+    for row in published.itertuples():
+        cell = columns[row.subtable]["columns"][row.column]
+        values = found.hyperparameters(Run(cell["variant"]))
+        assert values[row.row] == pytest.approx(float(row.mean)), row
+
+
+def test_later_levels_override_earlier_ones():
+    overlay = {
+        "hyperparameters": {"patience": 7, "epochs": 8, "num_layers": 9},
+        "datasets": {"dsbm": {"hyperparameters": {"epochs": 10}}},
+        "variants": {VARIANT: {"hyperparameters": {"num_layers": 11}}},
+    }
+    found = catalogue(overlay)
+    values = found.hyperparameters(Run(VARIANT, "hidden=12"))
+    # The dataset sets its own patience.
+    assert (values["patience"], values["epochs"]) == (500, 10)
+    assert (values["num_layers"], values["hidden_channels"]) == (11, 12)
+
+
+def test_the_seed_reaches_every_run():
+    assert catalogue({"seed": 5}).hyperparameters(Run(VARIANT))["seed"] == 5
+    assert catalogue({"seed": 5}).hyperparameters(Run(VARIANT, "seed=6"))["seed"] == 6
+
+
+def test_run_files_cover_all_splits_once():
+    for size, names in [("all", ["0-4"]), (2, ["0-1", "2-3", "4-4"]), (99, ["0-4"])]:
+        found = catalogue({"training": {"splits_per_job": size}})
+        files = found.run_files(Run(VARIANT))
+        assert files == [f"results/runs/{VARIANT}/default/splits-{name}.json" for name in names]
+
+
+def test_a_search_shares_the_default_run():
+    runs = catalogue().search_runs("dsbm")[VARIANT]
+    assert "default" in {run.configuration for run in runs.values()}
+    assert len(runs) == 3
+
+
+@pytest.mark.parametrize(
+    ("overlay", "words"),
+    [
+        ({"hyperparameters": {"epocs": 5}}, ["hyperparameters", "'epocs'", "5", "'epochs'"]),
+        ({"sed": 1}, ["'sed'", "did you mean 'seed'"]),
+        ({"device": "gpu"}, ["device is 'gpu'", "auto|cpu|cuda"]),
+        ({"seed": -1}, ["seed is -1", "at least 0"]),
+        ({"seed": "0"}, ["seed is '0'", "integer"]),
+        ({"hyperparameters": {"learning_rate": "5e-3"}}, ["learning_rate is '5e-3'", "number"]),
+        ({"hyperparameters": {"input_dropout": 1}}, ["input_dropout is 1", "less than 1"]),
+        ({"hyperparameters": {"num_layers": 0}}, ["num_layers is 0", "at least 1"]),
+        ({"hyperparameters": {"num_layers": True}}, ["num_layers is True", "integer"]),
+        ({"hyperparameters": {"exponent": "one"}}, ["exponent is 'one'", "learned", "number"]),
+        ({"hyperparameters": {"rank": 1.5}}, ["rank is 1.5", "below 1"]),
+        ({"hyperparameters": {"equation": "wave"}}, ["equation is 'wave'", "schroedinger, heat"]),
+        ({"training": {"splits_per_job": 0}}, ["splits_per_job is 0", "all", "at least 1"]),
+        ({"training": None}, ["training is None", "object"]),
+        ({"datasets": {"dsbm": {"generator": {"beta": 1.5}}}}, ["beta is 1.5", "at most 1"]),
+        ({"variants": {VARIANT: {"dataset": "dsmb"}}}, ["'dsmb'", "did you mean 'dsbm'", VARIANT]),
+        ({"variants": {"a b": {"dataset": "dsbm"}}}, ["'a b'", "pattern"]),
+        (
+            {"variants": {VARIANT: {"hyperparameters": {"complex_valued": False}}}},
+            [VARIANT, "complex_valued is False", "schroedinger"],
+        ),
+        ({"figures": {"dsbm": {"table": "dsbn"}}}, ["'dsbn'", "did you mean 'dsbm'"]),
+        ({"searches": {"dsbm": {"variants": ["nope"]}}}, ["'nope'", "searches.dsbm"]),
+        ({"searches": {"dsbm": {"hyperparameter": "layers"}}}, ["'layers'", "num_layers"]),
+        ({"results": "/absolute"}, ["results is '/absolute'", "pattern"]),
+    ],
+    ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
+)
+def test_a_bad_configuration_names_key_value_and_what_is_allowed(overlay, words):
+    with pytest.raises(ConfigurationError) as caught:
+        catalogue(overlay)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_missing_key_is_named():
+    config = configuration()
+    del config["seed"]
+    from flode.experiments.catalogue import Catalogue
+
+    with pytest.raises(ConfigurationError, match="'seed' is missing"):
+        Catalogue(config, SCHEMAS)
+
+
+@pytest.mark.parametrize(
+    ("variant", "name", "words"),
+    [
+        (VARIANT, "layers=0", ["num_layers is 0", "at least 1"]),
+        (VARIANT, "layers=3.5", ["num_layers is 3.5", "integer"]),
+        (VARIANT, "layers=3,exponent=1", ["called 'exponent=1'"]),
+        (VARIANT, "layers=7,exponent=1", ["called 'exponent=1,layers=7'"]),
+        (VARIANT, "exponent=1.0", ["called 'exponent=1'"]),
+        (VARIANT, "depth=3", ["unknown key 'depth'"]),
+        ("dsbm-alpha0.1-beta0.5", "default", ["did you mean"]),
+    ],
+)
+def test_a_bad_run_is_refused(variant, name, words):
+    overlay = {"variants": {VARIANT: {"hyperparameters": {"num_layers": 3}}}}
+    with pytest.raises(ConfigurationError) as caught:
+        catalogue(overlay).hyperparameters(Run(variant, name))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_range_of_splits_that_is_not_there_is_refused():
+    found = catalogue()
+    assert found.splits(VARIANT, "3", "3") == [3]
+    for first, last in [(0, 5), (3, 2)]:
+        with pytest.raises(ConfigurationError, match="splits 0 to 4"):
+            found.splits(VARIANT, first, last)
+
+
+def test_settings_change_with_what_they_depend_on_and_nothing_else():
+    def settings(overlay):
+        found = catalogue(overlay)
+        run = Run(VARIANT)
+        return (
+            found.graph_settings(VARIANT),
+            found.factor_settings(VARIANT),
+            found.run_settings(run),
+        )
+
+    graph, factors, training = settings({})
+    for overlay, changed in [
+        ({"training": {"splits_per_job": 1}}, (False, False, False)),
+        ({"device": "cpu", "threads": 2}, (False, False, False)),
+        ({"factors": {"tolerance": 0.001}}, (False, True, False)),
+        ({"datasets": {"dsbm": {"generator": {"cluster_size": 9}}}}, (True, False, False)),
+        ({"hyperparameters": {"shared_weights": False}}, (False, False, True)),
+        ({"variants": {VARIANT: {"flow": "source_to_target"}}}, (False, True, True)),
+    ]:
+        new = settings(overlay)
+        found = tuple(a != b for a, b in zip((graph, factors, training), new, strict=True))
+        assert found == changed, overlay
+
+
+def test_the_snakefile_imports_nothing_heavy():
+    code = (
+        "import sys; from flode.experiments.catalogue import Catalogue; import flode.devices;"
+        "print([m for m in ('torch', 'torch_geometric', 'pandas', 'scipy', 'sklearn')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_schemas_are_closed_and_described():
+    """Every object says which keys it takes, and every key what it means."""
+
+    def walk(schema, where):
+        if not isinstance(schema, dict):
+            return
+        if schema.get("type") == "object":
+            assert "additionalProperties" in schema, where
+        for name, entry in schema.get("properties", {}).items():
+            described = {"description", "$ref", "enum", "type"} & set(entry)
+            assert described, f"{where}.{name}"
+            walk(entry, f"{where}.{name}")
+        for key in ("additionalProperties", "items"):
+            walk(schema.get(key), f"{where}.{key}")
+        for name, entry in schema.get("$defs", {}).items():
+            walk(entry, f"{where}.$defs.{name}")
+
+    files = sorted(SCHEMAS.glob("*.schema.yaml"))
+    assert len(files) >= 4
+    for file in files:
+        walk(yaml.safe_load(file.read_text()), file.name)
+
+
+def test_hyperparameter_schema_and_names_hold_the_same_keys():
+    schema = yaml.safe_load((SCHEMAS / "hyperparameters.schema.yaml").read_text())
+    assert set(schema["properties"]) == set(SHORT_NAMES)
+    assert schema["additionalProperties"] is False
+
+
+def test_the_tiny_overlay_of_the_tests_fits():
+    assert catalogue(TINY).num_splits(VARIANT) == 2

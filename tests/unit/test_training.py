@@ -1,0 +1,218 @@
+"""Stacked training: each split as if alone, early stopping, resumption, honest failures."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+
+from flode.datasets.graph import Graph
+from flode.model import Architecture, Operator
+from flode.spectral import factorize, sna
+from flode.training.evaluation import evaluate, final_states_and_logits
+from flode.training.metrics import accuracy, auroc
+from flode.training.trainer import NonFiniteLossError, StackedTrainer, TrainingSettings
+
+SETTINGS = TrainingSettings(learning_rate=0.01, weight_decay=1e-3, epochs=40, patience=15)
+
+
+def random_graph(undirected=False, splits=4, nodes=60, features=3, metric="accuracy", seed=0):
+    """Two noisy clusters; the splits have training sets of different sizes."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, nodes)
+    probability = np.where(labels[:, None] == labels, 0.2, 0.05)
+    edges = np.stack(np.nonzero(rng.random((nodes, nodes)) < probability))
+    if undirected:
+        edges = np.concatenate([edges, edges[::-1]], axis=1)
+    masks = np.zeros((3, splits, nodes), dtype=bool)
+    for split in range(splits):
+        order = rng.permutation(nodes)
+        train, validation, test = np.split(order, [20 + 2 * split, 40])
+        masks[0, split, train] = masks[1, split, validation] = masks[2, split, test] = True
+    x = (rng.normal(size=(nodes, features)) + labels[:, None]).astype(np.float32)
+    return Graph(x, labels, edges, np.ones(edges.shape[1]), *masks, metric=metric)
+
+
+def architecture(graph, **options):
+    options = {"num_layers": 3, "decoder_layers": 2} | options
+    return Architecture(graph.num_features, 8, graph.num_classes, **options)
+
+
+def trainer_of(graph, splits=None, settings=SETTINGS, path="auto", **options):
+    operator = Operator(factorize(sna(graph.edge_index, graph.edge_weight, graph.num_nodes)))
+    return StackedTrainer(architecture(graph, **options), graph, operator, settings, splits, path)
+
+
+MODELS = {
+    "powers": {"input_dropout": 0.2, "decoder_dropout": 0.1},
+    "powers, no dropout": {},
+    "reduced": {"encoder_layers": 2, "decoder_dropout": 0.2, "input_dropout": 0.1},
+    "spectral": {"encoder_layers": 2, "undirected": True},
+    "general": {"normalize_layers": True, "decoder_dropout": 0.1},
+    "real, no ODE": {"equation": "heat", "complex_valued": False, "ode": False},
+    "fixed": {"learn_exponent": False, "learn_step_size": False, "exponent": 0.5},
+}
+
+
+@pytest.fixture(params=MODELS, ids=lambda name: name.replace(", ", "-").replace(" ", "-"))
+def model(request):
+    options = dict(MODELS[request.param])
+    graph = random_graph(options.pop("undirected", False))
+    return graph, options
+
+
+def test_a_split_among_others_trains_as_if_alone(model):
+    graph, options = model
+    together, alone = trainer_of(graph, **options), trainer_of(graph, [2], **options)
+    for _ in range(10):
+        together.step()
+        alone.step()
+    for name, value in alone.values.items():
+        torch.testing.assert_close(together.values[name][2:3], value, rtol=1e-5, atol=1e-5)
+
+
+def test_the_same_training_twice_is_equal_bit_for_bit(model):
+    graph, options = model
+    first, second = (trainer_of(graph, **options).train_all() for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert (one.split, one.best_epoch, one.epochs, one.validation) == (
+            other.split,
+            other.best_epoch,
+            other.epochs,
+            other.validation,
+        )
+        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+
+
+def test_a_resumed_training_is_equal_bit_for_bit(model, tmp_path):
+    graph, options = model
+    undisturbed = trainer_of(graph, **options).train_all()
+    killed = trainer_of(graph, **options)
+    for _ in range(27):
+        killed.step()
+    torch.save(killed.state_dict(), tmp_path / "state.pt")
+    resumed = trainer_of(graph, **options)
+    resumed.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    for one, other in zip(undisturbed, resumed.train_all(), strict=True):
+        assert (one.best_epoch, one.epochs) == (other.best_epoch, other.epochs)
+        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+
+
+def test_every_path_trains_alike():
+    graph = random_graph(undirected=True)
+    options = {"input_dropout": 0.2, "decoder_dropout": 0.1}
+    trainers = [
+        trainer_of(graph, path=path, **options)
+        for path in ("powers", "spectral", "reduced", "general")
+    ]
+    for _ in range(10):
+        for trainer in trainers:
+            trainer.step()
+    for trainer in trainers[1:]:
+        for name, value in trainers[0].values.items():
+            torch.testing.assert_close(trainer.values[name], value, rtol=1e-4, atol=1e-4)
+
+
+def test_early_stopping_follows_its_definition():
+    """Against a plain loop: evaluate after each step, keep the strictly best, stop by patience."""
+    graph = random_graph(splits=1)
+    history, parameters = [], []
+    unlimited = trainer_of(graph, settings=TrainingSettings(0.01, 1e-3, 40, 1000))
+    while not unlimited.done:
+        unlimited.step()
+        if unlimited.splits:
+            parameters.append(copy.deepcopy({n: v.detach() for n, v in unlimited.values.items()}))
+    path = unlimited.path
+    from flode.model.propagation import Request
+
+    mask = torch.from_numpy(graph.validation)
+    for values in parameters:
+        with torch.no_grad():
+            logits = path.logits(values, [Request(path.operator.all_nodes)])[0]
+        labels = torch.from_numpy(graph.labels)[None]
+        history.append(accuracy(logits, labels, mask).item())
+    patience = 5
+    best, best_epoch, stopped = -1.0, 0, len(history)
+    for epoch, value in enumerate(history, start=1):
+        if value > best:
+            best, best_epoch = value, epoch
+        if epoch - best_epoch >= patience:
+            stopped = epoch
+            break
+    trained = trainer_of(graph, settings=TrainingSettings(0.01, 1e-3, 40, patience)).train_all()[0]
+    assert (trained.best_epoch, trained.epochs) == (best_epoch, stopped)
+    assert stopped < 40, "patience must strike for the test to say anything"
+    assert trained.validation == pytest.approx(best)
+    for name, value in trained.parameters.items():
+        torch.testing.assert_close(value, parameters[best_epoch - 1][name][0])
+
+
+def test_results_do_not_depend_on_when_they_are_looked_at(monkeypatch):
+    """On a GPU the trainer looks at its results every few epochs only."""
+    graph = random_graph()
+    often = trainer_of(graph, decoder_dropout=0.1).train_all()
+    rarely = trainer_of(graph, decoder_dropout=0.1)
+    monkeypatch.setattr(rarely, "_sync", lambda: rarely.epoch % 7 == 0)
+    for one, other in zip(often, rarely.train_all(), strict=True):
+        assert (one.split, one.best_epoch, one.epochs) == (
+            other.split,
+            other.best_epoch,
+            other.epochs,
+        )
+
+
+def test_finished_splits_leave_the_stack():
+    graph = random_graph()
+    trainer = trainer_of(graph, settings=TrainingSettings(0.01, 1e-3, 200, 10))
+    widths = []
+    trainer.train_all(lambda trainer: widths.append(len(trainer.splits)))
+    assert widths[0] == 4 and widths[-1] == 0
+    assert len(set(widths)) > 2
+
+
+def test_a_loss_that_is_not_finite_names_split_and_epoch():
+    graph = random_graph()
+    trainer = trainer_of(graph, path="reduced", num_layers=60, step_size=1e4)
+    with pytest.raises(NonFiniteLossError, match=r"split \d is not finite at epoch 1") as caught:
+        trainer.train_all()
+    assert caught.value.epoch == 1
+
+
+def test_evaluation_reports_the_best_epoch():
+    graph = random_graph()
+    trainer = trainer_of(graph)
+    trained = trainer.train_all()
+    laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes)
+    for one in trained:
+        report = evaluate(trainer.path, one, graph, laplacian)
+        _, logits = final_states_and_logits(trainer.path, one)
+        labels = torch.from_numpy(graph.labels)[None]
+        recomputed = {
+            name: accuracy(logits, labels, torch.from_numpy(mask[one.split][None])).item()
+            for name, mask in (("validation", graph.validation), ("test", graph.test))
+        }
+        assert report["validation"] == one.validation == recomputed["validation"]
+        assert report["test"] == recomputed["test"]
+        assert 0 <= report["test"] <= 1 and 0 <= report["train"] <= 1
+        assert 0 <= report["dirichlet_energy"] <= 1
+        assert len(report["exponent"]) == 1 and len(report["channel_mixing"][0]) == 8
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auroc_agrees_with_scikit_learn(seed):
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randint(-3, 4, (3, 2, 50), generator=generator).float()  # with ties
+    labels = torch.randint(0, 2, (3, 50), generator=generator)
+    counted = torch.rand(3, 50, generator=generator) > 0.3
+    ours = auroc(logits, labels, counted)
+    for row in range(3):
+        chosen = counted[row]
+        scores = (logits[row, 1] - logits[row, 0])[chosen]
+        assert ours[row].item() == pytest.approx(roc_auc_score(labels[row][chosen], scores))
+
+
+def test_accuracy_counts_only_what_counts():
+    logits = torch.tensor([[[2.0, 0.0, 5.0, 1.0], [1.0, 3.0, 0.0, 2.0]]])
+    labels = torch.tensor([[0, 1, 1, 0]])
+    assert accuracy(logits, labels, torch.tensor([[True, True, True, False]])).item() == 2 / 3
