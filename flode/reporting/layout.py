@@ -1,0 +1,141 @@
+"""What a table looks like: its specification from the configuration, checked and completed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from flode.reporting.published import FLODE
+
+#: The configuration of a column that names none.
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: which runs fill it; ``key`` is None where the configuration names none."""
+
+    name: str
+    label: str | None
+    metric: str | None
+    key: tuple[str, str] | None
+
+
+@dataclass(frozen=True)
+class Subtable:
+    """A block of a table: caption and header are LaTeX, columns and rows in printed order.
+
+    Attributes:
+        groups: ``{row: group}``; a rule is drawn where the group changes.
+    """
+
+    name: str
+    caption: str
+    header: str
+    columns: tuple[Column, ...]
+    groups: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A whole table: caption and label are LaTeX, ``marked`` counts the models that are marked."""
+
+    name: str
+    caption: str
+    label: str
+    marked: int
+    subtables: tuple[Subtable, ...]
+
+
+def parse_layout(name: str, spec: Mapping[str, Any], published: pd.DataFrame) -> Layout:
+    """Check a table's specification and complete it by what the paper prints.
+
+    A column is ``{variant, configuration, label, metric}``, all but the variant optional.
+    Columns stand as in the specification; published columns that it leaves out follow, without
+    runs, so that nothing of the paper disappears silently.
+
+    Raises:
+        ValueError: a key is missing or has a wrong value; names the table and the key.
+    """
+    where = f"table {name!r}"
+    marked = spec.get("marked", 0)
+    if isinstance(marked, bool) or not isinstance(marked, int) or not 0 <= marked <= 3:
+        raise ValueError(f"{where}: marked is {marked!r}; allowed: an integer from 0 to 3")
+    subtables = _mapping(spec, "subtables", where)
+    known = published["subtable"].unique()
+    left_out = [subtable for subtable in known if subtable not in subtables]
+    if left_out:
+        raise ValueError(
+            f"{where}: subtables lack the published {', '.join(left_out)}; "
+            f"found: {', '.join(subtables)}"
+        )
+    return Layout(
+        name=name,
+        caption=spec.get("caption", ""),
+        label=spec.get("label", ""),
+        marked=marked,
+        subtables=tuple(
+            _subtable(str(key), value, spec, published[published["subtable"] == str(key)], where)
+            for key, value in subtables.items()
+        ),
+    )
+
+
+def _subtable(
+    name: str,
+    spec: Mapping[str, Any],
+    table: Mapping[str, Any],
+    published: pd.DataFrame,
+    where: str,
+) -> Subtable:
+    where = f"{where}, subtable {name!r}"
+    if not isinstance(spec, Mapping):
+        raise ValueError(f"{where} is {spec!r}; allowed: a mapping with the key 'columns'")
+    default = spec.get("metric", table.get("metric"))
+    columns = []
+    for key, value in _mapping(spec, "columns", where).items():
+        at = f"{where}, column {key!r}"
+        # YAML reads an unquoted 0.10 as the number 0.1, which is another name than "0.10".
+        if not isinstance(key, str):
+            raise ValueError(f"{at}: the name is a {type(key).__name__}; allowed: text in quotes")
+        if not isinstance(value, Mapping) or "variant" not in value:
+            raise ValueError(f"{at}: is {value!r}; allowed: a mapping with the key 'variant'")
+        columns.append(
+            Column(
+                name=key,
+                label=value.get("label"),
+                metric=value.get("metric", default),
+                key=(str(value["variant"]), str(value.get("configuration", DEFAULT))),
+            )
+        )
+    named = {column.name for column in columns}
+    for key in published["column"].unique():
+        if key not in named:
+            columns.append(Column(name=key, label=None, metric=None, key=None))
+    groups: dict[str, int] = {}
+    for row, group in zip(published["row"], published["group"], strict=True):
+        groups.setdefault(row, int(group))
+    return Subtable(
+        name=name,
+        caption=spec.get("caption", ""),
+        header=spec.get("header", ""),
+        columns=tuple(columns),
+        groups=groups,
+    )
+
+
+def rows_with_flode(subtable: Subtable) -> dict[str, int]:
+    """The subtable's rows and groups, the measured model last where the paper has no such row."""
+    groups = dict(subtable.groups)
+    groups.setdefault(FLODE, max(groups.values(), default=-1) + 1)
+    return groups
+
+
+def _mapping(spec: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    value = spec.get(key)
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError(f"{where}: {key} is {value!r}; allowed: a mapping with one entry or more")
+    return value

@@ -1,0 +1,146 @@
+"""The paper's numbers, read as they are printed: the number of digits carries meaning."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+import pandas as pd
+
+#: Columns that every file of published values has (further ones are kept and ignored).
+COLUMNS = (
+    "subtable", "group", "row", "column", "metric", "unit",
+    "mean", "error", "error_kind", "n", "note", "source",
+)  # fmt: skip
+
+#: The row that the project measures.
+FLODE = "FLODE"
+
+#: What a printed ± may be: a population standard deviation, its standard error, or unknown.
+ERROR_KINDS = ("std", "standard error", "")
+
+#: In a note: the paper gives two values for this cell.
+DISAGREE = "published values disagree"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed cell.
+
+    Attributes:
+        text: the mean as printed ("98.0"), "" when the paper prints no number.
+        mean: its value, None without one.
+        std: population standard deviation, None when the paper prints no ±; where it prints a
+            standard error, that times √n.
+        n: number of values behind the mean, None when the paper does not say.
+        decimals: printed digits after the point of the mean ("98.0": 1; "1e-3": 3).
+        error_decimals: the same of the ±, None without one.
+        note: remarks on the cell.
+    """
+
+    text: str
+    mean: float | None
+    std: float | None
+    n: int | None
+    decimals: int | None
+    error_decimals: int | None
+    error_kind: str = ""
+    note: str = ""
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the paper prints two different values for this cell."""
+        return DISAGREE in self.note
+
+
+#: A cell that the paper does not have.
+NOTHING = Published("", None, None, None, None, None)
+
+
+def read_published(path: str | Path) -> pd.DataFrame:
+    """Read a file of published values, every column as text ("98.0" stays "98.0").
+
+    Raises:
+        ValueError: a column is missing, a cell comes twice or does not parse; names the file.
+    """
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    missing = [column for column in COLUMNS if column not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"{path}: columns {', '.join(missing)} are missing; allowed: {', '.join(COLUMNS)}"
+        )
+    twice = frame[frame.duplicated(["subtable", "row", "column"])]
+    if len(twice):
+        cell = ", ".join(twice.iloc[0][["subtable", "row", "column"]])
+        raise ValueError(f"{path}: cell ({cell}) comes twice; allowed: once")
+    for _, row in frame.iterrows():
+        try:
+            parse_cell(row)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+    return frame
+
+
+def parse_cell(row: pd.Series) -> Published:
+    """Parse one row of a published file.
+
+    Raises:
+        ValueError: a number does not parse or the kind of error is unknown; names the cell.
+    """
+    where = f"cell ({row['subtable']}, {row['row']}, {row['column']})"
+    mean, error = _number(row["mean"], where, "mean"), _number(row["error"], where, "error")
+    kind = row["error_kind"]
+    if kind not in ERROR_KINDS:
+        allowed = ", ".join(repr(kind) for kind in ERROR_KINDS)
+        raise ValueError(f"{where}: error_kind is {kind!r}; allowed: {allowed}")
+    n = _count(row["n"], where)
+    std = None if error is None else float(error)
+    if std is not None and kind == "standard error":
+        if n is None:
+            raise ValueError(f"{where}: n is empty; allowed: a count, as ± is a standard error")
+        std *= math.sqrt(n)
+    return Published(
+        text=row["mean"],
+        mean=None if mean is None else float(mean),
+        std=std,
+        n=n,
+        decimals=None if mean is None else decimals(mean),
+        error_decimals=None if error is None else decimals(error),
+        error_kind=kind,
+        note=row["note"],
+    )
+
+
+def cells(published: pd.DataFrame) -> dict[tuple[str, str, str], Published]:
+    """``{(subtable, row, column): Published}`` of a frame as `read_published` gives it."""
+    return {
+        (row["subtable"], row["row"], row["column"]): parse_cell(row)
+        for _, row in published.iterrows()
+    }
+
+
+def decimals(number: Decimal) -> int:
+    """Digits after the point of a printed number."""
+    return max(0, -int(number.as_tuple().exponent))
+
+
+def _number(text: str, where: str, column: str) -> Decimal | None:
+    if text == "":
+        return None
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite():
+        raise ValueError(f"{where}: {column} is {text!r}; allowed: a number or nothing")
+    return number
+
+
+def _count(text: str, where: str) -> int | None:
+    if text == "":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{where}: n is {text!r}; allowed: an integer from 1 or nothing")
+    return int(text)

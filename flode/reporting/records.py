@@ -1,0 +1,234 @@
+"""Run files: one JSON of records (one a split) a configuration, or several that share it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: Version of the run files that this module reads.
+SCHEMA = 1
+
+#: Metrics that a run file holds as fractions, and a table shows in percent.
+PERCENT_METRICS = ("accuracy", "auroc")
+
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "variant": str,
+    "configuration": str,
+    "dataset": str,
+    "metric": str,
+    "hyperparameters": dict,
+    "training": dict,
+    "seed": int,
+    "quick": bool,
+    "records": list,
+}
+#: What the files of one configuration must agree on (device, versions and commit may differ).
+_SHARED = ("dataset", "metric", "hyperparameters", "training", "seed", "quick")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and population standard deviation of ``n`` values, in the unit they are shown in."""
+
+    mean: float
+    std: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All splits of one configuration on one variant.
+
+    Attributes:
+        metric: "accuracy" or "auroc"; the records hold it as a fraction.
+        hyperparameters: as the run files state them, the same for all splits.
+        quick: whether this was a quick run, which is not the paper's protocol.
+        records: one mapping a split, sorted by split.
+        files: the run files the records came from, sorted by their first split.
+    """
+
+    variant: str
+    configuration: str
+    dataset: str
+    metric: str
+    hyperparameters: Mapping[str, Any]
+    quick: bool
+    records: tuple[Mapping[str, Any], ...]
+    files: tuple[str, ...]
+
+    def score(self, subset: str = "test") -> Summary:
+        """The metric over the splits, in percent; ``subset``: train, validation or test."""
+        return summarise([100.0 * record[subset] for record in self.records])
+
+    def setting(self, key: str) -> float:
+        """The hyperparameter ``key``, a number.
+
+        Raises:
+            ValueError: the run files do not state it, or it is no number.
+        """
+        if key not in self.hyperparameters:
+            raise ValueError(
+                f"{self.files[0]}: hyperparameters lack {key!r}; "
+                f"found: {', '.join(sorted(self.hyperparameters))}"
+            )
+        value = self.hyperparameters[key]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(
+                f"{self.files[0]}: hyperparameter {key} is {value!r}; allowed: a number"
+            )
+        return float(value)
+
+    def learned(self, key: str) -> Summary | None:
+        """``exponent``, real part of ``step_size`` or ``dirichlet_energy`` over the splits.
+
+        Layers that do not share the parameter are averaged within a split first. None when the
+        model has no such number (no step size without the ODE).
+
+        Raises:
+            ValueError: a split lacks the key or holds something else than finite numbers.
+        """
+        values = []
+        for record in self.records:
+            found = record.get(key)
+            if found is None or found == []:
+                continue
+            layers = found if isinstance(found, list) else [found]
+            try:
+                real = [float(x[0] if isinstance(x, list) else x) for x in layers]
+            except (TypeError, IndexError, ValueError):
+                real = [math.nan]
+            if not all(map(math.isfinite, real)):
+                raise ValueError(
+                    f"{self.files[0]}: split {record['split']}: {key} is {found!r}; "
+                    "allowed: a finite number, or a list of them or of [real, imaginary] pairs"
+                )
+            values.append(float(np.mean(real)))
+        if values and len(values) < len(self.records):
+            raise ValueError(
+                f"{self.files[0]}: {key} is given for {len(values)} of {len(self.records)} splits; "
+                "allowed: all splits or none"
+            )
+        return summarise(values) if values else None
+
+
+def summarise(values: Iterable[float]) -> Summary:
+    """Mean and population standard deviation (``ddof=0``, as the paper prints it).
+
+    Raises:
+        ValueError: there is no value.
+    """
+    array = np.asarray(list(values), dtype=float)
+    if array.size == 0:
+        raise ValueError("no values to summarise; allowed: one or more")
+    return Summary(float(array.mean()), float(array.std()), array.size)
+
+
+def load_runs(paths: Iterable[str | Path]) -> dict[tuple[str, str], Runs]:
+    """Read run files, joining those of one (variant, configuration).
+
+    Returns:
+        ``{(variant, configuration): Runs}`` in the order of first appearance.
+
+    Raises:
+        ValueError: a file is not a run file of schema 1, files of one configuration disagree, or a
+            split comes twice; the message names the file.
+    """
+    loaded: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
+    # A run that serves two columns of a table may be listed twice.
+    for path in dict.fromkeys(map(str, paths)):
+        content = _read(path)
+        key = content["variant"], content["configuration"]
+        loaded.setdefault(key, []).append((path, content))
+    return {key: _join(files) for key, files in loaded.items()}
+
+
+def _join(files: list[tuple[str, dict[str, Any]]]) -> Runs:
+    files = sorted(files, key=lambda item: min(record["split"] for record in item[1]["records"]))
+    first_path, first = files[0]
+    owner: dict[int, str] = {}
+    records = []
+    for path, content in files:
+        for key in _SHARED:
+            if content[key] != first[key]:
+                raise ValueError(
+                    f"{path}: {key} is {content[key]!r}, but {first[key]!r} in {first_path}, "
+                    f"a run of the same configuration {first['configuration']!r} on "
+                    f"{first['variant']!r}; allowed: one value for all of its splits"
+                )
+        for record in content["records"]:
+            if record["split"] in owner:
+                raise ValueError(
+                    f"{path}: split {record['split']} is already in {owner[record['split']]}; "
+                    f"allowed: each split of {first['variant']!r}, {first['configuration']!r} once"
+                )
+            owner[record["split"]] = path
+            records.append(record)
+    return Runs(
+        variant=first["variant"],
+        configuration=first["configuration"],
+        dataset=first["dataset"],
+        metric=first["metric"],
+        hyperparameters=first["hyperparameters"],
+        quick=first["quick"],
+        records=tuple(sorted(records, key=lambda record: record["split"])),
+        files=tuple(path for path, _ in files),
+    )
+
+
+def _read(path: str | Path) -> dict[str, Any]:
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: holds a {type(content).__name__}; allowed: a JSON object")
+    schema = content.get("schema")
+    if schema != SCHEMA:
+        raise ValueError(f"{path}: schema is {schema!r}; allowed: {SCHEMA}")
+    for key, kind in _KEYS.items():
+        _require(content, key, kind, str(path))
+    if content["metric"] not in PERCENT_METRICS:
+        allowed = " or ".join(PERCENT_METRICS)
+        raise ValueError(f"{path}: metric is {content['metric']!r}; allowed: {allowed}")
+    if not content["records"]:
+        raise ValueError(f"{path}: records is empty; allowed: one record a split, at least one")
+    for index, record in enumerate(content["records"]):
+        _check_record(record, f"{path}: records[{index}]")
+    return content
+
+
+def _check_record(record: Any, where: str) -> None:
+    if not isinstance(record, dict):
+        raise ValueError(f"{where} is {record!r}; allowed: a JSON object")
+    _require(record, "split", int, where, lambda split: split >= 0, "an integer from 0")
+    for subset in ("train", "validation", "test"):
+        _require(
+            record, subset, (int, float), where, lambda x: 0 <= x <= 1, "a fraction from 0 to 1"
+        )
+
+
+def _require(
+    content: Mapping[str, Any],
+    key: str,
+    kind: type | tuple[type, ...],
+    where: str,
+    accept: Callable[[Any], bool] = lambda value: True,
+    allowed: str | None = None,
+) -> None:
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    allowed = allowed or f"a value of type {' or '.join(k.__name__ for k in kinds)}"
+    if key not in content:
+        raise ValueError(f"{where}: key {key!r} is missing; allowed: {allowed}")
+    value = content[key]
+    # JSON's true is a Python int, but no number here.
+    misplaced_bool = isinstance(value, bool) and bool not in kinds
+    if not isinstance(value, kinds) or misplaced_bool or not accept(value):
+        raise ValueError(f"{where}: {key} is {value!r}; allowed: {allowed}")

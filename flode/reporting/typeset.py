@@ -1,0 +1,126 @@
+"""LaTeX pieces that all tables share: text, numbers, marks and the frame around the blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+#: Command of each rank that is marked.
+MARKS = ("first", "second", "third")
+
+#: Weight, underline and slant tell the marks apart without colour; documents may define their own.
+PREAMBLE = r"""\providecommand{\first}[1]{\textcolor{green!40!black}{\textbf{#1}}}
+\providecommand{\second}[1]{\textcolor{blue!75!black}{\underline{#1}}}
+\providecommand{\third}[1]{\textcolor{orange!65!black}{\textit{#1}}}
+\providecommand{\flodequick}[1]{\textcolor{red}{\textbf{#1}}}
+\providecommand{\flodepublished}[1]{\textcolor{black!60}{#1}}"""
+
+QUICK_STAMP = "Quick run: not the paper's protocol"
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
+    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": "$<$", ">": "$>$", "|": "$|$", '"': "''",
+    "±": r"$\pm$", "√": r"$\surd$", "·": r"$\cdot$", "×": r"$\times$", "−": "$-$", "–": "--",
+    "α": r"$\alpha$", "β": r"$\beta$", "λ": r"$\lambda$", "≥": r"$\geq$", "≤": r"$\leq$",
+    "\n": " ",
+}  # fmt: skip
+
+
+def escape(text: str) -> str:
+    """``text`` as LaTeX that prints it; letters pdfLaTeX cannot print become "?"."""
+    return "".join(_SPECIAL.get(char, char if ord(char) < 0x180 else "?") for char in text)
+
+
+def fixed(mean: float, std: float | None, decimals: int, std_decimals: int) -> str:
+    """``99.3±0.1`` with given digits, in text mode so that a mark's weight or slant shows."""
+    text = _signed(f"{mean:.{decimals}f}")
+    return text if std is None else rf"{text}$\pm${std:.{std_decimals}f}"
+
+
+def scientific(value: float) -> str:
+    r"""An integer as it is, another number as the paper prints it: ``$5\cdot10^{-3}$``."""
+    number = Decimal(repr(float(value))).normalize()
+    if number == number.to_integral_value():
+        return f"${int(number)}$"
+    exponent = number.adjusted()
+    if exponent >= 0:
+        return f"${number:f}$"
+    return rf"${number.scaleb(-exponent):f}\cdot10^{{{exponent}}}$"
+
+
+def ranks(values: Sequence[Decimal | None], marked: int) -> list[int | None]:
+    """Rank of each value, the largest first (0, 1, ...), None beyond ``marked`` or without value.
+
+    Ties share a rank and use up the following ones: two first, then a third.
+    """
+    present = [value for value in values if value is not None]
+    found = [None if v is None else sum(other > v for other in present) for v in values]
+    return [rank if rank is not None and rank < marked else None for rank in found]
+
+
+def mark(text: str, rank: int | None) -> str:
+    """``text`` inside the command of its rank, if it has one."""
+    return text if rank is None else rf"\{MARKS[rank]}{{{text}}}"
+
+
+def block(
+    caption: str, header: str, labels: Sequence[str], groups: Sequence[Sequence[Sequence[str]]]
+) -> str:
+    """One tabular: the header spans the columns, and a rule stands between groups of rows.
+
+    Args:
+        caption: LaTeX, a line above the tabular; may be empty.
+        header: LaTeX over all columns; may be empty.
+        labels: one a column.
+        groups: groups of rows of cells, each row one cell longer than ``labels`` (its name first).
+    """
+    count = len(labels)
+    lines = [rf"{caption}\par\vspace{{2pt}}"] if caption else []
+    # A box as wide as the line: what is wider hangs over both margins alike.
+    lines.append(r"\makebox[\linewidth][c]{%")
+    lines += [rf"\begin{{tabular}}{{@{{}}l *{{{count}}}{{c}}@{{}}}}", r"\toprule"]
+    if header:
+        lines += [rf"& \multicolumn{{{count}}}{{c}}{{{header}}} \\", rf"\cmidrule{{2-{count + 1}}}"]
+    lines.append("".join(f" & {label}" for label in labels).lstrip() + r" \\")
+    for rows in groups:
+        lines.append(r"\midrule")
+        lines += [" & ".join(row) + r" \\" for row in rows]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}"])
+
+
+def table(
+    comment: str,
+    caption: str,
+    label: str,
+    blocks: Sequence[str],
+    notes: Sequence[str],
+    quick: bool,
+) -> str:
+    """The whole fragment: a float with its blocks one under the other and notes below.
+
+    Args:
+        comment: text of the comment at the top.
+        caption: LaTeX; may be empty, as ``label`` may.
+        blocks: tabulars from `block`; captions are numbered (a), (b), ... by the caller.
+        notes: LaTeX sentences under the blocks.
+        quick: stamp the table as a quick run.
+    """
+    lines = [*(f"% {line}" for line in comment.splitlines()), PREAMBLE, r"\begin{table}[!htbp]"]
+    lines.append(r"\centering")
+    if caption:
+        lines.append(rf"\caption{{{caption}}}")
+    if label:
+        lines.append(rf"\label{{{label}}}")
+    lines += [r"\scriptsize", r"\setlength{\tabcolsep}{2pt}", r"\vspace{4pt}"]
+    if quick:
+        lines.append(rf"\flodequick{{\small {QUICK_STAMP}}}\par\vspace{{4pt}}")
+    lines.append("\n\\par\\vspace{8pt}\n".join(blocks))
+    if notes:
+        text = "\n".join(notes)
+        lines.append(f"\\par\\vspace{{4pt}}\n\\parbox{{\\linewidth}}{{\\scriptsize\n{text}}}")
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def _signed(text: str) -> str:
+    return f"$-${text[1:]}" if text.startswith("-") else text
