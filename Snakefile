@@ -1,0 +1,45 @@
+# "A Fractional Graph Laplacian Approach to Oversmoothing" (NeurIPS 2023), reproduced.
+#
+#   graphs -> factors -> runs (one JSON file a configuration) -> tables and figures
+#
+# Each arrow is one rule in workflow/rules and one public function of flode/. What there is to
+# compute is data: config/*.yaml, read by flode.experiments.catalogue.
+import re
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+from flode import versions
+from flode.devices import wants_gpu
+from flode.experiments.catalogue import Catalogue, Run
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+configfile: "config/dsbm.yaml"
+
+
+catalogue = Catalogue(config, Path(workflow.basedir) / "workflow" / "schemas")
+RESULTS = catalogue.results
+GPU = int(wants_gpu(config["device"]))
+
+
+wildcard_constraints:
+    variant="|".join(map(re.escape, catalogue.variants)),
+    configuration=r"[a-z_]+(=[^/,]+(,[a-z_]+=[^/,]+)*)?",
+    first=r"\d+",
+    last=r"\d+",
+
+
+include: "workflow/rules/graphs.smk"
+include: "workflow/rules/training.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/figures.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        expand(f"{RESULTS}/tables/{{table}}.{{ext}}", table=config["tables"], ext=["csv", "tex"]),
+        expand(f"{RESULTS}/figures/{{figure}}.pdf", figure=config["figures"]),

@@ -1,0 +1,155 @@
+"""Each rule alone, on tiny inputs: what it reads is put in place, what it writes is checked."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flode.datasets.dsbm import generate_graphs
+from flode.datasets.graph import Graph, count_graphs, save_graphs
+from flode.experiments.catalogue import Run
+from flode.experiments.factorization import factorize_graphs
+from flode.spectral import Factors, sna
+from flode.spectral.factors import save_factors
+from tests.configuration import TINY, catalogue
+from tests.workflow_runner import snakemake, working_copy
+
+VARIANT = "dsbm-alpha0.1-beta0.2"
+PREFIX = TINY["results"]
+GRAPHS = f"{PREFIX}/graphs/{VARIANT}.npz"
+FACTORS = f"{PREFIX}/factors/{VARIANT}.safetensors"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return working_copy(tmp_path, TINY)
+
+
+def put_graphs(folder):
+    settings = catalogue(TINY).graph_settings(VARIANT)
+    save_graphs(generate_graphs(settings["generator"], settings["seed"]), folder / GRAPHS)
+
+
+def put_factors(folder):
+    settings = catalogue(TINY).factor_settings(VARIANT)
+    save_factors(factorize_graphs(folder / GRAPHS, settings, "cpu"), folder / FACTORS)
+
+
+def put_runs(folder, runs):
+    """Run files with accuracies drawn from a seed, in place of trainings."""
+    found = catalogue(TINY)
+    rng = np.random.default_rng(0)
+    for run in runs:
+        (file,) = found.run_files(run)
+        settings = found.run_settings(run)
+        records = [
+            {
+                "split": split,
+                **dict.fromkeys(("train", "validation", "test"), float(rng.uniform(0.5, 1))),
+                "best_epoch": 3,
+                "epochs": 4,
+                "exponent": [1.1],
+                "step_size": [[0.9, 0.1]],
+                "dirichlet_energy": 0.2,
+            }
+            for split in range(found.num_splits(run.variant))
+        ]
+        document = {"schema": 1, **settings, "metric": "accuracy", "training": {}, "seed": 0}
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document | {"records": records}))
+
+
+def run_alone(folder, rule, target):
+    """One rule and no other."""
+    return snakemake(folder, target, "--allowed-rules", rule, "--rerun-triggers", "mtime")
+
+
+def test_generate_graphs(folder):
+    run_alone(folder, "generate_graphs", GRAPHS)
+    assert count_graphs(folder / GRAPHS) == 2
+    first, second = (Graph.load(folder / GRAPHS, number) for number in range(2))
+    assert first.num_nodes == 60 and first.num_classes == 5
+    assert first.train.sum() == 15 and first.validation.sum() == 15
+    assert not np.array_equal(first.features, second.features)
+    log = (folder / f"{PREFIX}/logs/graphs/{VARIANT}.log").read_text()
+    assert "2 graphs of 60 nodes" in log
+
+
+def test_factorize_graphs(folder):
+    put_graphs(folder)
+    run_alone(folder, "factorize_graphs", FACTORS)
+    for number in range(2):
+        graph = Graph.load(folder / GRAPHS, number)
+        factors = Factors.load(folder / FACTORS, number)
+        laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes).toarray()
+        np.testing.assert_allclose(factors.fractional_power(1.0).numpy(), laplacian, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "splits"), [("default", "0-1"), ("exponent=1,layers=2", "1-1")]
+)
+def test_train(folder, configuration, splits):
+    put_graphs(folder)
+    put_factors(folder)
+    target = f"{PREFIX}/runs/{VARIANT}/{configuration}/splits-{splits}.json"
+    run_alone(folder, "train", target)
+    document = json.loads((folder / target).read_text())
+    first, last = map(int, splits.split("-"))
+    assert [record["split"] for record in document["records"]] == list(range(first, last + 1))
+    assert document["configuration"] == configuration and document["quick"] is True
+    hyperparameters = catalogue(TINY).hyperparameters(Run(VARIANT, configuration))
+    assert document["hyperparameters"] == hyperparameters
+    needed = {"train", "validation", "test", "best_epoch", "epochs", "exponent", "step_size"}
+    needed |= {"channel_mixing", "dirichlet_energy", "path", "seconds"}
+    for record in document["records"]:
+        assert needed <= set(record)
+        assert record["epochs"] <= 4
+        assert (record["exponent"] == [1.0]) == ("exponent=1" in configuration)
+    assert {"seed", "versions", "device", "commit"} <= set(document)
+    assert not (folder / f"{PREFIX}/.partial").exists() or not list(
+        (folder / f"{PREFIX}/.partial").rglob("*.pt")
+    )
+
+
+def test_table(folder):
+    put_runs(folder, catalogue(TINY).table_runs("dsbm"))
+    run_alone(folder, "table", f"{PREFIX}/tables/dsbm.tex")
+    frame = pd.read_csv(folder / f"{PREFIX}/tables/dsbm.csv", dtype={"column": str})
+    measured = frame[frame["row"] == "FLODE"]
+    assert len(measured) == 11 and (measured["n"] == 2).all()
+    assert measured["verdict"].isin(["reproduced", "higher", "lower"]).all()
+    assert frame.loc[frame["row"] != "FLODE", "mean"].isna().all()
+    assert "Quick run" in (folder / f"{PREFIX}/tables/dsbm.tex").read_text()
+
+
+def test_hyperparameter_table(folder):
+    put_runs(folder, catalogue(TINY).table_runs("dsbm_hyperparameters"))
+    run_alone(folder, "table", f"{PREFIX}/tables/dsbm_hyperparameters.tex")
+    frame = pd.read_csv(folder / f"{PREFIX}/tables/dsbm_hyperparameters.csv")
+    used = frame[(frame["row"] == "learning_rate")]
+    assert (used["mean"] == used["published_mean"]).all() and len(used) == 11
+
+
+def test_figure(folder):
+    put_runs(folder, catalogue(TINY).table_runs("dsbm"))
+    run_alone(folder, "table", f"{PREFIX}/tables/dsbm.csv")
+    run_alone(folder, "figure", f"{PREFIX}/figures/dsbm.pdf")
+    for extension in ("pdf", "svg", "csv"):
+        assert (folder / f"{PREFIX}/figures/dsbm.{extension}").stat().st_size > 500
+    plotted = pd.read_csv(folder / f"{PREFIX}/figures/dsbm.csv")
+    assert len(plotted) > 11
+
+
+def test_search(folder):
+    found = catalogue(TINY)
+    candidates = found.search_runs("dsbm")
+    put_runs(folder, [run for runs in candidates.values() for run in runs.values()])
+    run_alone(folder, "search", f"{PREFIX}/search/dsbm.csv")
+    frame = pd.read_csv(folder / f"{PREFIX}/search/dsbm.csv")
+    assert len(frame) == 30
+    for _, own in frame.groupby("variant"):
+        assert own["chosen"].sum() == 1 and own["configured"].sum() == 1
+        best = own.loc[own["chosen"], "validation_mean"].item()
+        assert best == own["validation_mean"].max()

@@ -1,0 +1,182 @@
+"""The whole DAG on tiny graphs; bad configurations; killed runs; reruns."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.configuration import TINY
+from tests.workflow_runner import command, environment, snakemake, working_copy, write_overlay
+
+PREFIX = TINY["results"]
+RUN = f"{PREFIX}/runs/dsbm-alpha0.1-beta0.2/default/splits-0-1.json"
+
+
+def content(folder, pattern="**/*"):
+    """Results by name, run files without what differs from run to run."""
+    found = {}
+    for path in sorted((folder / PREFIX).glob(pattern)):
+        if not path.is_file() or {"logs", "benchmarks"} & set(path.parts):
+            continue
+        name = str(path.relative_to(folder))
+        found[name] = without_times(path) if path.suffix == ".json" else path.read_bytes()
+    return found
+
+
+def without_times(path):
+    document = json.loads(path.read_text())
+    for record in document["records"]:
+        assert record.pop("seconds") > 0
+    return document
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A working copy in which everything has been made once."""
+    folder = working_copy(tmp_path_factory.mktemp("whole"), TINY)
+    done = snakemake(folder, "all", f"{PREFIX}/search/dsbm.csv")
+    return folder, done.stdout
+
+
+def test_everything_is_made(finished):
+    folder, _ = finished
+    for name in ("tables/dsbm.tex", "tables/dsbm_hyperparameters.csv", "figures/dsbm.pdf"):
+        assert (folder / PREFIX / name).stat().st_size > 0
+    assert (folder / PREFIX / "search/dsbm.csv").exists()
+    assert not list((folder / PREFIX).rglob("*.tmp*"))
+
+
+def test_every_job_has_its_log(finished):
+    folder, _ = finished
+    logs = sorted((folder / PREFIX / "logs").rglob("*.log"))
+    assert len(logs) == 10 + 10 + 30 + 2 + 1 + 1
+    for log in logs:
+        assert "graphs" in log.parts or log.stat().st_size or "figures" in log.parts, log
+
+
+def test_nothing_is_left_to_do(finished):
+    folder, _ = finished
+    done = snakemake(folder, "all", f"{PREFIX}/search/dsbm.csv", "-n")
+    assert "Nothing to be done" in done.stdout
+
+
+def test_the_same_command_gives_the_same_files(finished, tmp_path):
+    folder, _ = finished
+    again = working_copy(tmp_path, TINY)
+    snakemake(again, "all")
+    first, second = content(folder), content(again)
+    assert len(second) > 30
+    for name, value in second.items():
+        assert first[name] == value, name
+
+
+@pytest.mark.parametrize(
+    ("change", "rerun", "kept"),
+    [
+        ({"factors": {"tolerance": 0.0001}}, {"factorize_graphs", "train"}, {"generate_graphs"}),
+        (
+            {"variants": {"dsbm-alpha0.1-beta0.2": {"hyperparameters": {"weight_decay": 0.5}}}},
+            {"train", "table", "figure"},
+            {"generate_graphs", "factorize_graphs"},
+        ),
+        ({"device": "auto", "threads": 2}, set(), {"generate_graphs", "train", "table"}),
+        (
+            {"tables": {"dsbm": {"caption": "Another."}}},
+            {"table", "figure"},
+            {"train", "factorize_graphs"},
+        ),
+    ],
+    ids=["tolerance", "weight-decay", "device", "caption"],
+)
+def test_a_change_reruns_what_depends_on_it_and_nothing_else(finished, change, rerun, kept):
+    folder, _ = finished
+    write_overlay(folder, TINY, change)
+    try:
+        done = snakemake(folder, "all", "-n")
+    finally:
+        write_overlay(folder, TINY)
+    jobs = {line.split()[0] for line in done.stdout.splitlines() if line[:1].isalpha()}
+    assert rerun <= jobs
+    assert not kept & jobs
+
+
+def test_a_bad_configuration_is_refused_before_any_job(tmp_path):
+    folder = working_copy(tmp_path, TINY)
+    write_overlay(folder, TINY, {"hyperparameters": {"learning_rte": 0.1}})
+    done = snakemake(folder, "all", check=False)
+    assert done.returncode != 0
+    assert "unknown key 'learning_rte' (value 0.1); did you mean 'learning_rate'?" in done.stdout
+    assert not (folder / PREFIX).exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("runs/dsbm-alpha0.1-beta0.2/layrs=3/splits-0-1.json", "did you mean 'layers'"),
+        ("runs/dsbm-alpha0.1-beta0.2/default/splits-0-7.json", "has splits 0 to 1"),
+    ],
+)
+def test_a_bad_target_is_refused_before_any_job(tmp_path, target, words):
+    folder = working_copy(tmp_path, TINY)
+    done = snakemake(folder, f"{PREFIX}/{target}", check=False)
+    assert done.returncode != 0 and words in done.stdout
+    assert not (folder / PREFIX / "graphs").exists()
+
+
+def test_a_diverging_run_is_named_and_writes_nothing(tmp_path):
+    overlay = {"hyperparameters": {"initial_step_size": 1.0e30}}
+    folder = working_copy(tmp_path, TINY)
+    write_overlay(folder, TINY, overlay)
+    done = snakemake(folder, RUN, check=False)
+    assert done.returncode != 0
+    words = "dsbm-alpha0.1-beta0.2/default: the loss of split 0 is not finite at epoch 1"
+    assert words in done.stdout
+    assert not (folder / RUN).exists()
+
+
+def test_a_killed_run_resumes_and_gives_the_undisturbed_result(tmp_path):
+    """Killed hard in the middle of a training, started again: equal to the last bit."""
+    long = {
+        "datasets": {"dsbm": {"hyperparameters": {"epochs": 400, "patience": 400}}},
+        "variants": {"dsbm-alpha0.1-beta0.2": {"hyperparameters": {"hidden_channels": 64}}},
+    }
+    disturbed = working_copy(tmp_path / "disturbed", TINY)
+    undisturbed = working_copy(tmp_path / "undisturbed", TINY)
+    for folder in (disturbed, undisturbed):
+        write_overlay(folder, TINY, long)
+    snakemake(undisturbed, RUN)
+    process = subprocess.Popen(
+        [*command(), RUN, "--configfile", "overlay.yaml", "--cores", "2"],
+        cwd=disturbed,
+        env=environment() | {"FLODE_CHECKPOINT_SECONDS": "0"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    partial = disturbed / PREFIX / ".partial"
+    deadline = time.monotonic() + 120
+    while not list(partial.rglob("*.pt")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert list(partial.rglob("*.pt")), "killed before the first checkpoint"
+    assert not (disturbed / RUN).exists(), "killed too late to say anything"
+    snakemake(disturbed, "--unlock", check=False)
+    done = snakemake(disturbed, RUN)
+    assert "resuming from" in done.stdout and "going on at epoch" in done.stdout
+    assert without_times(disturbed / RUN) == without_times(undisturbed / RUN)
+    assert not list(partial.rglob("*.pt"))
+
+
+def test_the_workflow_lints(finished):
+    folder, _ = finished
+    done = subprocess.run(
+        [*command(), "--lint"], cwd=folder, capture_output=True, text=True, env=environment()
+    )
+    complaints = [line for line in done.stderr.splitlines() if line.strip().startswith("*")]
+    assert all("No environment specified" in line or "software" in line for line in complaints), (
+        done.stderr
+    )

@@ -1,0 +1,57 @@
+"""Snakemake in a subprocess, on a copy of the workflow's folders by link."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from tests.configuration import ROOT, merge
+
+LINKED = ("Snakefile", "workflow", "config", "profiles", "flode")
+
+
+def working_copy(folder: Path, overlay: dict) -> Path:
+    """A folder from which Snakemake runs the repository's workflow, with an overlay beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in LINKED:
+        (folder / name).symlink_to(ROOT / name)
+    write_overlay(folder, overlay)
+    return folder
+
+
+def write_overlay(folder: Path, *overlays: dict) -> None:
+    merged = {}
+    for overlay in overlays:
+        merged = merge(merged, overlay)
+    (folder / "overlay.yaml").write_text(yaml.safe_dump(merged), encoding="utf-8")
+
+
+def snakemake(folder: Path, *arguments: str, check=True, **options):
+    """Run Snakemake in a working copy with its overlay; targets come first.
+
+    Returns:
+        The finished process, with everything it printed in ``stdout``.
+    """
+    done = subprocess.run(
+        [*command(), *arguments, "--configfile", "overlay.yaml", "--cores", "2"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment(),
+        timeout=300,
+        **options,
+    )
+    if check:
+        assert done.returncode == 0, done.stdout
+    return done
+
+
+def command() -> list[str]:
+    return [sys.executable, "-m", "snakemake"]
+
+
+def environment() -> dict:
+    return os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}

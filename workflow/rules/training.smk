@@ -1,0 +1,53 @@
+# Trainings: one job trains the splits in its file's name, side by side.
+
+
+rule train:
+    input:
+        graphs=f"{RESULTS}/graphs/{{variant}}.npz",
+        factors=f"{RESULTS}/factors/{{variant}}.safetensors",
+    output:
+        f"{RESULTS}/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.json",
+    log:
+        f"{RESULTS}/logs/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.tsv"
+    threads: config["threads"]
+    resources:
+        gpu=GPU,
+        mem_mb=2000,
+        runtime=240,
+        device=config["device"],
+    params:
+        settings=lambda wildcards: catalogue.run_settings(
+            Run(wildcards.variant, wildcards.configuration)
+        ),
+        splits=lambda wildcards: catalogue.splits(
+            wildcards.variant, wildcards.first, wildcards.last
+        ),
+        checkpoint=lambda wildcards: (
+            f"{RESULTS}/.partial/{wildcards.variant}/{wildcards.configuration}"
+            f"/splits-{wildcards.first}-{wildcards.last}.pt"
+        ),
+    message:
+        "Training {wildcards.variant}, {wildcards.configuration}, splits {wildcards.first} to {wildcards.last}"
+    script:
+        "../scripts/train.py"
+
+
+rule search:
+    input:
+        lambda wildcards: catalogue.files_of(
+            run
+            for candidates in catalogue.search_runs(wildcards.search).values()
+            for run in candidates.values()
+        ),
+    output:
+        f"{RESULTS}/search/{{search}}.csv",
+    log:
+        f"{RESULTS}/logs/search/{{search}}.log",
+    params:
+        search=lambda wildcards: catalogue.search_settings(wildcards.search),
+    message:
+        "Choosing by validation: {wildcards.search}"
+    script:
+        "../scripts/search.py"
