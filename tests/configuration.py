@@ -28,6 +28,12 @@ TINY = {
             "hyperparameters": {"hidden_channels": 4, "epochs": 4, "patience": 3},
         }
     },
+    "searches": {
+        "dsbm": {
+            "grid": {"num_layers": [2, 3], "decoder_layers": [2]},
+            "variants": ["dsbm-alpha0.1-beta0.2", "dsbm-alpha0.1-beta0.3"],
+        }
+    },
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -194,33 +195,31 @@ class Catalogue:
 
     # Searches, tables, figures
 
-    def search_runs(self, search: str) -> dict[str, dict[str, Run]]:
-        """Candidates of a search: variant → value as text → run."""
+    def search_runs(self, search: str) -> dict[str, dict[Run, dict]]:
+        """Candidates of a search: variant → run → its values of the grid's hyperparameters."""
         spec = self._entry("searches", search)
-        name = spec["hyperparameter"]
-        if name not in SHORT_NAMES:
-            raise ConfigurationError(
-                f"searches.{search}.hyperparameter is {name!r}; allowed are"
-                f" {', '.join(SHORT_NAMES)}"
-            )
+        for name in spec["grid"]:
+            if name not in SHORT_NAMES:
+                raise ConfigurationError(
+                    f"searches.{search}.grid: there is no hyperparameter {name!r}; allowed are"
+                    f" {', '.join(SHORT_NAMES)}"
+                )
         found = {}
         for variant in spec["variants"]:
             self._lookup("variants", variant, f"searches.{search}.variants")
-            found[variant] = {
-                str(value): self.run(variant, {name: value}) for value in spec["values"]
-            }
-            for run in found[variant].values():
+            points = itertools.product(*spec["grid"].values())
+            candidates = [dict(zip(spec["grid"], point, strict=True)) for point in points]
+            found[variant] = {self.run(variant, values): values for values in candidates}
+            for run in found[variant]:
                 self.hyperparameters(run)
         return found
 
     def search_settings(self, search: str) -> dict:
-        """Settings of a search; candidates as ``{variant: {value: (variant, configuration)}}``."""
-        name = self._entry("searches", search)["hyperparameter"]
+        """Settings of a search; candidates as ``{variant: {configuration: values}}``."""
         return {
             "version": versions.SEARCH,
-            "hyperparameter": name,
             "candidates": {
-                variant: {value: [run.variant, run.configuration] for value, run in runs.items()}
+                variant: {run.configuration: values for run, values in runs.items()}
                 for variant, runs in self.search_runs(search).items()
             },
         }

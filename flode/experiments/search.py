@@ -10,33 +10,30 @@ from flode.experiments.hyperparameters import DEFAULT
 from flode.reporting.records import summarise
 
 
-def search_table(hyperparameter: str, candidates: Mapping, runs: Mapping) -> pd.DataFrame:
+def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
     """Mean validation metric of each candidate, and which one is best.
 
     Args:
-        hyperparameter: what is searched.
-        candidates: variant → value as text → (variant, configuration), see
-            ``Catalogue.search_settings``.
+        candidates: variant → configuration → values, see ``Catalogue.search_settings``.
         runs: (variant, configuration) → ``Runs``, from ``flode.reporting.records.load_runs``.
 
     Returns:
-        DataFrame with ``variant, hyperparameter, value, configuration, n, validation_mean,
-        validation_std, test_mean, test_std, mean_epochs, chosen, configured, runs``; metrics in
-        percent, population standard deviations. The first of equal candidates is chosen, and
-        ``configured`` marks the variant's default. Test metrics are shown, and have no part in the
-        choice.
+        DataFrame with ``variant``, a column for each hyperparameter searched, ``configuration, n,
+        validation_mean, validation_std, test_mean, test_std, mean_epochs, chosen, configured,
+        runs``; metrics in percent, population standard deviations. The first of equal candidates
+        is chosen, and ``configured`` marks the variant's default. Test metrics are shown, and have
+        no part in the choice.
     """
     rows = []
-    for variant, by_value in candidates.items():
+    for variant, by_configuration in candidates.items():
         own = []
-        for value, (_, configuration) in by_value.items():
+        for configuration, values in by_configuration.items():
             found = runs[variant, configuration]
             validation, test = found.score("validation"), found.score("test")
             own.append(
                 {
                     "variant": variant,
-                    "hyperparameter": hyperparameter,
-                    "value": value,
+                    **values,
                     "configuration": configuration,
                     "n": validation.n,
                     "validation_mean": validation.mean,

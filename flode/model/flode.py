@@ -110,7 +110,7 @@ class FLODE(nn.Module):
         masks = None
         if self.training:
             num_nodes = operator.num_nodes if index is None else len(index)
-            masks = self._draw_masks(operator.num_nodes, num_nodes)
+            masks = self._draw_masks(features, num_nodes)
         request = Request(nodes, masks, gradient=torch.is_grad_enabled())
         stacked = {name: value[None] for name, value in self.parameters_by_name().items()}
         return path.logits(stacked, [request])[0][0].T
@@ -138,7 +138,7 @@ class FLODE(nn.Module):
         parameter = self.channel_mixing
         return operator_of(factors, parameter.dtype, parameter.device)
 
-    def _draw_masks(self, num_nodes: int, num_decoded: int) -> Masks:
+    def _draw_masks(self, features: Features, num_decoded: int) -> Masks:
         architecture, like = self.architecture, self.channel_mixing
 
         def draw(probability, *shape):
@@ -150,8 +150,11 @@ class FLODE(nn.Module):
         hidden = architecture.hidden_channels
         dropout = architecture.decoder_dropout
         return Masks(
-            draw(architecture.input_dropout, architecture.in_channels, num_nodes),
-            [draw(dropout, hidden, num_nodes) for _ in range(architecture.encoder_layers - 1)],
+            draw(architecture.input_dropout, *features.mask_shape),
+            [
+                draw(dropout, hidden, features.num_nodes)
+                for _ in range(architecture.encoder_layers - 1)
+            ],
             [draw(dropout, hidden, num_decoded) for _ in range(architecture.decoder_layers)],
         )
 

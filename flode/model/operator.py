@@ -109,52 +109,69 @@ def operator_of(factors: Factors, dtype: torch.dtype, device: torch.device) -> O
 
 
 class Features:
-    """Node features, dense or sparse, transposed: F rows, N columns.
+    """Node features, dense or sparse.
+
+    Dropout masks are zeros and ones: ``(S or 1, F, N)`` for dense features, ``(1, entries)`` over
+    the stored entries of sparse ones, alike for all splits.
 
     Args:
         features: ``(N, F)`` dense tensor or array, or a scipy sparse array.
+
+    Attributes:
+        num_nodes, num_features: N and F.
+        mask_shape: shape of one mask, ``(F, N)`` or ``(entries,)``.
     """
 
     def __init__(self, features, dtype: torch.dtype = torch.float32, device=None):
-        if sparse.issparse(features):
-            csr = sparse.csr_array(features)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-                self.matrix = torch.sparse_csr_tensor(
-                    torch.from_numpy(csr.indptr.astype(np.int64)),
-                    torch.from_numpy(csr.indices.astype(np.int64)),
-                    torch.from_numpy(csr.data).to(dtype),
-                    size=csr.shape,
-                    device=device,
-                    check_invariants=False,
-                )
-        else:
-            features = torch.as_tensor(features)
-            self.matrix = features.T.to(device or features.device, dtype).contiguous()
+        self.is_sparse = sparse.issparse(features)
+        features = features if self.is_sparse else torch.as_tensor(features)
+        self.num_nodes, self.num_features = features.shape
+        if not self.is_sparse:
+            self._dense = features.T.to(device or features.device, dtype).contiguous()
+            self.mask_shape = tuple(self._dense.shape)
+            return
+        csr = sparse.csr_array(features)
+        csr.sum_duplicates()
+        # Where each entry of the transposed matrix stands among those of the matrix.
+        turned = sparse.csr_array(
+            sparse.csr_array((np.arange(1, csr.nnz + 1), csr.indices, csr.indptr), csr.shape).T
+        )
+        self._values = torch.from_numpy(csr.data).to(device, dtype)
+        self._by_node, self._by_feature = (
+            [torch.from_numpy(part.astype(np.int64)).to(device) for part in (m.indptr, m.indices)]
+            for m in (csr, turned)
+        )
+        self._turn = torch.from_numpy(turned.data.astype(np.int64) - 1).to(device)
+        self.mask_shape = (csr.nnz,)
+        with warnings.catch_warnings():  # torch says once a process that these are in beta
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            self._matrix(None)
 
-    @property
-    def is_sparse(self) -> bool:
-        return self.matrix.layout == torch.sparse_csr
-
-    @property
-    def num_features(self) -> int:
-        return self.matrix.shape[1 if self.is_sparse else 0]
-
-    @property
-    def num_nodes(self) -> int:
-        return self.matrix.shape[0 if self.is_sparse else 1]
-
-    @cached_property
-    def dense(self) -> Tensor:
-        """``(F, N)``."""
-        return self.matrix.to_dense().T.contiguous() if self.is_sparse else self.matrix
+    def _matrix(self, mask: Tensor | None, by_feature: bool = False) -> Tensor:
+        """Sparse ``(N, F)``, or ``(F, N)``, with its entries masked."""
+        values = self._values if mask is None else self._values * mask[0]
+        parts, size = self._by_node, (self.num_nodes, self.num_features)
+        if by_feature:
+            parts, values, size = self._by_feature, values[self._turn], size[::-1]
+        return torch.sparse_csr_tensor(*parts, values, size=size, check_invariants=False)
 
     def linear(self, weight: Tensor, mask: Tensor | None = None) -> Tensor:
-        """``(S, C, F)`` real weights times the features, ``(S, C, N)``; the mask, ``(S, F, N)``
-        zeros and ones, drops features."""
-        if mask is not None:
-            return weight @ (self.dense * mask)
+        """``(S, C, F)`` real weights times the (masked) features: ``(S, C, N)``."""
         if self.is_sparse:
-            product = self.matrix @ weight.flatten(0, 1).T
+            product = self._matrix(mask) @ weight.flatten(0, 1).T
             return product.T.unflatten(0, weight.shape[:2])
-        return times(weight, self.matrix)
+        return times(weight, self._dense) if mask is None else weight @ (self._dense * mask)
+
+    def project(self, operator: Operator, mask: Tensor | None = None) -> Tensor:
+        """Features in the right singular basis, ``Xᵀ V``: ``(F, r)``, or ``(…, F, r)`` masked."""
+        if self.is_sparse:
+            product = self._matrix(mask, by_feature=True) @ operator.right
+            return product if mask is None else product[None]
+        return (self._dense if mask is None else self._dense * mask) @ operator.right
+
+    def dropped(self, mask: Tensor | None) -> Tensor:
+        """Dense (masked) features, ``(F, N)`` or ``(S, F, N)``."""
+        if self.is_sparse:
+            dense = self._matrix(mask, by_feature=True).to_dense()
+            return dense if mask is None else dense[None]
+        return self._dense if mask is None else self._dense * mask

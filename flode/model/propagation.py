@@ -135,16 +135,20 @@ class _Basis(Path):
             self.projected = project(features, operator)
 
     def code(self, parameters, masks):
-        dropped = masks is not None and masks.input is not None
-        linear = self.projected is not None and not dropped
+        projected = self.projected
+        if projected is not None and masks is not None and masks.input is not None:
+            projected = None
+            if self.features.is_sparse:  # few entries, and one mask for all splits: cheap anew
+                columns = self.features.project(self.operator, masks.input)[0]
+                projected = torch.cat([columns, self.projected[-1:]])
         x = None
-        if self.architecture.ode or not linear:
+        if self.architecture.ode or projected is None:
             x = encode(self.architecture, parameters, self.features, masks)
-        if linear:
+        if projected is not None:
             weight = torch.cat(
                 [parameters["encoder.0.weight"], parameters["encoder.0.bias"].unsqueeze(-1)], dim=-1
             )
-            z = times(weight.flatten(1, 2), self.projected)
+            z = times(weight.flatten(1, 2), projected)
         else:
             z = times(x, self.operator.right)
         added = self.evolve(parameters, z)
@@ -239,15 +243,15 @@ class Powers(Path):
     def __init__(self, architecture, operator, features):
         super().__init__(architecture, operator, features)
         self.plain = project(features, operator)
-        ones = torch.ones_like(features.dense[:1])
-        self.columns = torch.cat([features.dense, ones])
+        dense = features.dropped(None)
+        self.columns = torch.cat([dense, torch.ones_like(dense[:1])])
 
     def project_masked(self, mask: Tensor) -> Tensor:
         """Features dropped by masks ``(..., F, N)``, in the right singular basis, ``(..., F, r)``.
 
         Masks do not depend on the parameters: many epochs' masks at once make one product.
         """
-        return (self.features.dense * mask) @ self.operator.right
+        return self.features.project(self.operator, mask)
 
     def states(self, parameters, requests):
         exponent = parameters["exponent"][:, 0]
@@ -334,9 +338,8 @@ class Powers(Path):
             terms.append(multiply(terms[-1], c) * ((layers - j + 1) / j))
         start = self.columns
         if request.masks is not None and request.masks.input is not None:
-            mask = request.masks.input
-            ones = start[-1:].expand(len(mask), 1, -1)
-            start = torch.cat([start[:-1] * mask, ones], dim=1)
+            dropped = self.features.dropped(request.masks.input)
+            start = torch.cat([dropped, start[-1:].expand(len(dropped), 1, -1)], dim=1)
         start = request.nodes.take(start if start.dim() == 3 else start[None])
         right = torch.cat([start.expand(len(propagated), -1, -1), propagated], dim=1)
         return Product(torch.cat(terms, dim=-1).flatten(1, 2), right)
@@ -344,11 +347,7 @@ class Powers(Path):
 
 def project(features: Features, operator: Operator) -> Tensor:
     """``[X, 1]ᵀ V``, ``(F + 1, r)``."""
-    if features.is_sparse:
-        columns = features.matrix.to_sparse_coo().T @ operator.right
-    else:
-        columns = features.matrix @ operator.right
-    return torch.cat([columns, operator.right.sum(0, keepdim=True)])
+    return torch.cat([features.project(operator), operator.right.sum(0, keepdim=True)])
 
 
 PATHS: dict[str, type[Path]] = {path.name: path for path in (Spectral, Reduced, Powers, General)}

@@ -47,9 +47,8 @@ def node_homophily(adjacency: sparse.csr_array, labels: np.ndarray) -> float:
     Returns:
         A number in [0, 1]; nan when no node has a neighbour.
     """
-    edges = sparse.coo_array(adjacency)
-    rows, columns = edges.coords
-    rows, columns = rows[edges.data != 0], columns[edges.data != 0]
+    edges = sparse.csr_array(adjacency).tocoo()
+    rows, columns = edges.row[edges.data != 0], edges.col[edges.data != 0]
     labels = np.asarray(labels)
     neighbours = np.bincount(rows, minlength=len(labels))
     same = np.bincount(rows, weights=labels[rows] == labels[columns], minlength=len(labels))

@@ -41,7 +41,8 @@ class Dropout:
         self.generator = torch.Generator(self.device)
         features = path.features
         entries = features.num_features * features.num_nodes
-        self.block_epochs = max(1, min(BLOCK_EPOCHS, BLOCK_ENTRIES // max(entries, 1)))
+        ahead = 1 if features.is_sparse else BLOCK_ENTRIES // max(entries, 1)
+        self.block_epochs = max(1, min(BLOCK_EPOCHS, ahead))
         self.block = (-1, None, None)
 
     def masks(self, epoch: int) -> Masks | None:
@@ -63,8 +64,8 @@ class Dropout:
         probability, features = self.architecture.input_dropout, self.path.features
         if probability == 0:
             return None, None
-        shape = (features.num_features, features.num_nodes)
-        if not isinstance(self.path, Powers):
+        shape = features.mask_shape
+        if not isinstance(self.path, Powers) or features.is_sparse:
             return self._draw(probability, epoch, 0, shape)[None], None
         index, offset = divmod(epoch, self.block_epochs)
         if self.block[0] != index:

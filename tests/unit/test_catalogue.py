@@ -70,8 +70,8 @@ def test_run_files_cover_all_splits_once():
 
 def test_a_search_shares_the_default_run():
     runs = catalogue().search_runs("dsbm")[VARIANT]
-    assert "default" in {run.configuration for run in runs.values()}
-    assert len(runs) == 3
+    assert "default" in {run.configuration for run in runs}
+    assert len(runs) == 6
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_search_shares_the_default_run():
         ),
         ({"figures": {"dsbm": {"table": "dsbn"}}}, ["'dsbn'", "did you mean 'dsbm'"]),
         ({"searches": {"dsbm": {"variants": ["nope"]}}}, ["'nope'", "searches.dsbm"]),
-        ({"searches": {"dsbm": {"hyperparameter": "layers"}}}, ["'layers'", "num_layers"]),
+        ({"searches": {"dsbm": {"grid": {"layers": [2]}}}}, ["'layers'", "num_layers"]),
         ({"results": "/absolute"}, ["results is '/absolute'", "pattern"]),
     ],
     ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",

@@ -52,7 +52,7 @@ def test_everything_is_made(finished):
 def test_every_job_has_its_log(finished):
     folder, _ = finished
     logs = sorted((folder / PREFIX / "logs").rglob("*.log"))
-    assert len(logs) == 10 + 10 + 30 + 2 + 1 + 1
+    assert len(logs) == 10 + 10 + 10 + 2 + 2 + 1 + 1
     for log in logs:
         assert "graphs" in log.parts or log.stat().st_size or "figures" in log.parts, log
 

@@ -39,7 +39,7 @@ rule search:
         lambda wildcards: catalogue.files_of(
             run
             for candidates in catalogue.search_runs(wildcards.search).values()
-            for run in candidates.values()
+            for run in candidates
         ),
     output:
         f"{RESULTS}/search/{{search}}.csv",

@@ -1,4 +1,4 @@
-"""Choose a hyperparameter by mean validation metric."""
+"""Choose hyperparameters by mean validation metric."""
 
 from flode.logs import start_log
 
@@ -8,8 +8,7 @@ from flode.experiments.search import search_table
 from flode.reporting.records import load_runs
 from flode.reporting.tables import write_table
 
-settings = snakemake.params.search
-frame = search_table(settings["hyperparameter"], settings["candidates"], load_runs(snakemake.input))
+frame = search_table(snakemake.params.search["candidates"], load_runs(snakemake.input))
 write_table(frame, snakemake.output[0])
 for row in frame[frame["chosen"] & ~frame["configured"]].itertuples():
     logger.info(
