@@ -18,20 +18,30 @@ min_version("9.0")
 
 configfile: "config/config.yaml"
 configfile: "config/dsbm.yaml"
+configfile: "config/datasets.yaml"
+configfile: "config/node_classification.yaml"
 
 
-catalogue = Catalogue(config, Path(workflow.basedir) / "workflow" / "schemas")
+SCHEMAS = Path(workflow.basedir) / "workflow" / "schemas"
+catalogue = Catalogue(config, SCHEMAS)
 RESULTS = catalogue.results
 GPU = int(wants_gpu(config["device"]))
 
 
+def one_of(names):
+    """A regular expression that matches these names and no other."""
+    return "|".join(map(re.escape, names)) or r"(?!)"
+
+
 wildcard_constraints:
-    variant="|".join(map(re.escape, catalogue.variants)),
+    variant=one_of(catalogue.variants),
+    source=one_of(config["sources"]),
     configuration=r"[a-z_]+(=[^/,]+(,[a-z_]+=[^/,]+)*)?",
     first=r"\d+",
     last=r"\d+",
 
 
+include: "workflow/rules/data.smk"
 include: "workflow/rules/graphs.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/tables.smk"

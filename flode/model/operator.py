@@ -67,7 +67,7 @@ class Operator:
         values = factors.values.to(device)
         # Logarithms in float64 before the cast: σ^α then is good to the last digit.
         self.log_values = values.abs().log().to(dtype)
-        self.sign = values.sign().to(dtype) if bool((values < 0).any()) else None
+        self.sign = values.sign().to(dtype) if bool((factors.values < 0).any()) else None
 
     @property
     def num_nodes(self) -> int:

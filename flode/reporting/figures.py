@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from flode.files import atomic_write
 from flode.reporting.published import FLODE
-from flode.reporting.tables import is_quick
+from flode.reporting.tidy import is_quick
 from flode.reporting.typeset import QUICK_STAMP
 
 #: The look of all figures.

@@ -30,6 +30,7 @@ class Subtable:
 
     Attributes:
         groups: ``{row: group}``; a rule is drawn where the group changes.
+        beside: whether the block stands to the right of the one before.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Subtable:
     header: str
     columns: tuple[Column, ...]
     groups: Mapping[str, int]
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,16 @@ class Layout:
     label: str
     marked: int
     subtables: tuple[Subtable, ...]
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """A block of a table whose rows are variants: its caption is LaTeX, ``rows`` are
+    ``{variant: label}``, a label LaTeX or None."""
+
+    name: str
+    caption: str
+    rows: Mapping[str, str | None]
 
 
 def parse_layout(name: str, spec: Mapping[str, Any], published: pd.DataFrame) -> Layout:
@@ -64,14 +76,7 @@ def parse_layout(name: str, spec: Mapping[str, Any], published: pd.DataFrame) ->
     marked = spec.get("marked", 0)
     if isinstance(marked, bool) or not isinstance(marked, int) or not 0 <= marked <= 3:
         raise ValueError(f"{where}: marked is {marked!r}; allowed: an integer from 0 to 3")
-    subtables = _mapping(spec, "subtables", where)
-    known = published["subtable"].unique()
-    left_out = [subtable for subtable in known if subtable not in subtables]
-    if left_out:
-        raise ValueError(
-            f"{where}: subtables lack the published {', '.join(left_out)}; "
-            f"found: {', '.join(subtables)}"
-        )
+    subtables = _subtables(spec, published, where)
     return Layout(
         name=name,
         caption=spec.get("caption", ""),
@@ -124,7 +129,33 @@ def _subtable(
         header=spec.get("header", ""),
         columns=tuple(columns),
         groups=groups,
+        beside=bool(spec.get("beside", False)),
     )
+
+
+def parse_rows(name: str, spec: Mapping[str, Any], published: pd.DataFrame) -> list[RowBlock]:
+    """Check the specification of a table whose rows are variants.
+
+    A row is ``{label}``, optional. Rows stand as in the specification; published rows that it
+    leaves out follow.
+
+    Raises:
+        ValueError: a key is missing or has a wrong value; names the table and the key.
+    """
+    blocks = []
+    for key, value in _subtables(spec, published, f"table {name!r}").items():
+        where = f"table {name!r}, subtable {key!r}"
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{where} is {value!r}; allowed: a mapping with the key 'rows'")
+        rows = dict(_mapping(value, "rows", where))
+        for variant, row in rows.items():
+            if not isinstance(row, Mapping):
+                raise ValueError(f"{where}, row {variant!r}: is {row!r}; allowed: a mapping")
+        for variant in published.loc[published["subtable"] == str(key), "row"]:
+            rows.setdefault(variant, {})
+        labels = {str(variant): row.get("label") for variant, row in rows.items()}
+        blocks.append(RowBlock(str(key), value.get("caption", ""), labels))
+    return blocks
 
 
 def rows_with_flode(subtable: Subtable) -> dict[str, int]:
@@ -132,6 +163,18 @@ def rows_with_flode(subtable: Subtable) -> dict[str, int]:
     groups = dict(subtable.groups)
     groups.setdefault(FLODE, max(groups.values(), default=-1) + 1)
     return groups
+
+
+def _subtables(spec: Mapping[str, Any], published: pd.DataFrame, where: str) -> Mapping[str, Any]:
+    subtables = _mapping(spec, "subtables", where)
+    known = published["subtable"].unique()
+    left_out = [subtable for subtable in known if subtable not in subtables]
+    if left_out:
+        raise ValueError(
+            f"{where}: subtables lack the published {', '.join(left_out)}; "
+            f"found: {', '.join(subtables)}"
+        )
+    return subtables
 
 
 def _mapping(spec: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from string import ascii_lowercase
 from typing import Any
 
 import pandas as pd
 
 from flode.reporting.layout import Layout
-from flode.reporting.published import FLODE
+from flode.reporting.published import DISAGREE, FLODE
 from flode.reporting.typeset import escape
-from flode.reporting.verdicts import MEAN_RULE, NOT_RUN, REPRODUCED
+from flode.reporting.verdicts import NOT_RUN, REPRODUCED
+
+#: Names a cell of a tidy table in a sentence (LaTeX).
+Place = Callable[[Any], str]
+
+
+def by_column(layout: Layout) -> Place:
+    """Names a cell by the block's letter and the column's name."""
+    letters = dict(zip([block.name for block in layout.subtables], ascii_lowercase, strict=False))
+    return lambda cell: f"({letters[cell.subtable]}) {escape(cell.column)}"
 
 
 def over_splits(frame: pd.DataFrame) -> str:
@@ -32,34 +42,43 @@ def standard_error_note(published: pd.DataFrame) -> str:
     return "."
 
 
-def not_run_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
-    """One sentence a reason, naming the columns that were not run by block and name."""
-    missing = frame[frame["verdict"] == NOT_RUN].drop_duplicates(["subtable", "column"])
-    reasons: dict[str, list[str]] = {}
-    for cell in missing.itertuples(index=False):
-        # The reason stands last, after remarks on the published value.
-        reasons.setdefault(cell.note.split("; ")[-1], []).append(_place(layout, cell))
+def not_run_notes(frame: pd.DataFrame, place: Place) -> list[str]:
+    """One sentence a reason, naming the places of the cells that were not run."""
+    # The reason stands last, after remarks on the published value.
+    reasons = _places(frame[frame["verdict"] == NOT_RUN], place, lambda c: c.note.split("; ")[-1])
     return [
-        f"Not run: {', '.join(columns)}: {escape(reason)}." for reason, columns in reasons.items()
+        f"Not run: {', '.join(places)}: {escape(reason)}." for reason, places in reasons.items()
     ]
 
 
-def verdict_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
-    """Verdicts on the measured row, and their rule; those that are no success name their cells."""
-    flode = frame[(frame["row"] == FLODE) & (frame["verdict"] != NOT_RUN)]
-    places: dict[str, list[str]] = {}
-    for cell in flode.itertuples(index=False):
-        places.setdefault(cell.verdict, []).append(_place(layout, cell))
-    if not places:
+def verdict_notes(frame: pd.DataFrame, place: Place, rule: str) -> list[str]:
+    """Verdicts on the measured cells of a frame, and their rule; those that are no success name
+    their cells, and what the paper says where it disagrees with itself is quoted."""
+    judged = frame[(frame["verdict"] != "") & (frame["verdict"] != NOT_RUN)]
+    found = _places(judged, place, lambda cell: cell.verdict)
+    if not found:
         return []
     counts = []
-    for verdict, where in sorted(places.items(), key=lambda item: item[0] != REPRODUCED):
-        cells = "" if verdict == REPRODUCED else f" [{', '.join(where)}]"
-        counts.append(f"{len(where)} {verdict}{cells}")
-    return [f"Verdicts: {', '.join(counts)}.", escape(MEAN_RULE) + "."]
+    for verdict, places in sorted(found.items(), key=lambda item: item[0] != REPRODUCED):
+        cells = "" if verdict == REPRODUCED else f" [{', '.join(places)}]"
+        counts.append(f"{len(places)} {verdict}{cells}")
+    remarks = _places(judged[judged["verdict"] == DISAGREE], place, _disagreement)
+    return [
+        f"Verdicts: {', '.join(counts)}.",
+        *(f"In the paper, {', '.join(at)}: {escape(remark)}." for remark, at in remarks.items()),
+        escape(rule) + ".",
+    ]
 
 
-def _place(layout: Layout, cell: Any) -> str:
-    """The block's letter and the column's name."""
-    index = [subtable.name for subtable in layout.subtables].index(cell.subtable)
-    return f"({ascii_lowercase[index]}) {escape(cell.column)}"
+def _disagreement(cell: Any) -> str:
+    """The paper's two values: the remark before the one that says that they disagree."""
+    remarks = cell.note.split("; ")
+    return remarks[max(0, remarks.index(DISAGREE) - 1)] if DISAGREE in remarks else cell.note
+
+
+def _places(frame: pd.DataFrame, place: Place, key: Place) -> dict[str, list[str]]:
+    """The places of cells with the same key, each once, in the order of the table."""
+    found: dict[str, dict[str, None]] = {}
+    for cell in frame.itertuples(index=False):
+        found.setdefault(key(cell), {})[place(cell)] = None
+    return {one: list(places) for one, places in found.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -54,6 +55,9 @@ class Published:
         """Whether the paper prints two different values for this cell."""
         return DISAGREE in self.note
 
+
+#: Printed digits where the paper gives no example.
+_DECIMALS = 2
 
 #: A cell that the paper does not have.
 NOTHING = Published("", None, None, None, None, None)
@@ -124,6 +128,16 @@ def cells(published: pd.DataFrame) -> dict[tuple[str, str, str], Published]:
 def decimals(number: Decimal) -> int:
     """Digits after the point of a printed number."""
     return max(0, -int(number.as_tuple().exponent))
+
+
+def shared_digits(printed: Sequence[Published]) -> tuple[int, int]:
+    """Digits after the point of a mean and of its ±, from the first cell that has some."""
+
+    def first(attribute: str) -> int:
+        found = (getattr(cell, attribute) for cell in printed)
+        return next((digits for digits in found if digits is not None), _DECIMALS)
+
+    return first("decimals"), first("error_decimals")
 
 
 def _number(text: str, where: str, column: str) -> Decimal | None:

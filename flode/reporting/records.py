@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from flode.reporting.jsonfiles import read_json, require
 
 #: Version of the run files that this module reads.
 SCHEMA = 1
@@ -182,19 +183,12 @@ def _join(files: list[tuple[str, dict[str, Any]]]) -> Runs:
 
 
 def _read(path: str | Path) -> dict[str, Any]:
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise ValueError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"{path}: holds a {type(content).__name__}; allowed: a JSON object")
+    content = read_json(path)
     schema = content.get("schema")
     if schema != SCHEMA:
         raise ValueError(f"{path}: schema is {schema!r}; allowed: {SCHEMA}")
     for key, kind in _KEYS.items():
-        _require(content, key, kind, str(path))
+        require(content, key, kind, str(path))
     if content["metric"] not in PERCENT_METRICS:
         allowed = " or ".join(PERCENT_METRICS)
         raise ValueError(f"{path}: metric is {content['metric']!r}; allowed: {allowed}")
@@ -208,27 +202,8 @@ def _read(path: str | Path) -> dict[str, Any]:
 def _check_record(record: Any, where: str) -> None:
     if not isinstance(record, dict):
         raise ValueError(f"{where} is {record!r}; allowed: a JSON object")
-    _require(record, "split", int, where, lambda split: split >= 0, "an integer from 0")
+    require(record, "split", int, where, lambda split: split >= 0, "an integer from 0")
     for subset in ("train", "validation", "test"):
-        _require(
+        require(
             record, subset, (int, float), where, lambda x: 0 <= x <= 1, "a fraction from 0 to 1"
         )
-
-
-def _require(
-    content: Mapping[str, Any],
-    key: str,
-    kind: type | tuple[type, ...],
-    where: str,
-    accept: Callable[[Any], bool] = lambda value: True,
-    allowed: str | None = None,
-) -> None:
-    kinds = kind if isinstance(kind, tuple) else (kind,)
-    allowed = allowed or f"a value of type {' or '.join(k.__name__ for k in kinds)}"
-    if key not in content:
-        raise ValueError(f"{where}: key {key!r} is missing; allowed: {allowed}")
-    value = content[key]
-    # JSON's true is a Python int, but no number here.
-    misplaced_bool = isinstance(value, bool) and bool not in kinds
-    if not isinstance(value, kinds) or misplaced_bool or not accept(value):
-        raise ValueError(f"{where}: {key} is {value!r}; allowed: {allowed}")

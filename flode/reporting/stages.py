@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,42 +11,84 @@ import pandas as pd
 
 from flode.files import write_text_atomic
 from flode.reporting.latex import render_comparison, render_hyperparameters
+from flode.reporting.latex_ranking import render_ranking
+from flode.reporting.latex_statistics import render_statistics
 from flode.reporting.published import read_published
+from flode.reporting.ranking import ranking_table
 from flode.reporting.records import load_runs
-from flode.reporting.tables import comparison_table, hyperparameter_table, read_table, write_table
+from flode.reporting.statistics import load_statistics, statistics_table
+from flode.reporting.tables import comparison_table, hyperparameter_table
+from flode.reporting.tidy import Reasons, read_table, write_table
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How a kind of table is made: ``build(name, spec, *published, loaded, reasons)``, then
+    ``render(frame, spec, *published, quick)``.
+
+    Attributes:
+        published: what its files of published numbers hold, in order.
+        load: reads its run files, or what stands in their place.
+    """
+
+    build: Callable[..., pd.DataFrame]
+    render: Callable[..., str]
+    published: tuple[str, ...] = ("the paper's numbers",)
+    load: Callable[[Iterable[str | Path]], Any] = load_runs
+
 
 _KINDS = {
-    "comparison": (comparison_table, render_comparison),
-    "hyperparameters": (hyperparameter_table, render_hyperparameters),
+    "comparison": _Kind(comparison_table, render_comparison),
+    "ranking": _Kind(
+        ranking_table, render_ranking, published=("the full comparison", "its summary")
+    ),
+    "hyperparameters": _Kind(hyperparameter_table, render_hyperparameters),
+    "datasets": _Kind(statistics_table, render_statistics, load=load_statistics),
 }
 
 
 def make_table(
     name: str,
     settings: Mapping[str, Any],
-    published: str | Path,
+    published: str | Path | Iterable[str | Path],
     runs: Iterable[str | Path],
     csv: str | Path,
     tex: str | Path,
+    reasons: Reasons | None = None,
 ) -> pd.DataFrame:
     """Build a table from run files and published numbers and write it, tidy and typeset.
 
     Args:
+        name: the table's name.
         settings: ``spec``, the table's entry in the configuration, and ``quick``.
-        published: CSV file of the published numbers.
+        published: CSV file of the published numbers; for a ranking two, the full comparison and
+            its summary.
+        runs: run files; for kind ``datasets`` statistics files.
+        csv, tex: where to write.
+        reasons: why a (variant, configuration) was not run, for the cells that say so; for kind
+            ``datasets`` the configuration is ``default``.
 
     Returns:
         The tidy table.
 
     Raises:
-        ValueError: see `comparison_table`, `read_published`, `load_runs`.
+        ValueError: an unknown kind, another number of published files than the kind needs, or see
+            the functions of the kind, `read_published`, `load_runs` and `load_statistics`.
     """
     spec = settings["spec"]
-    build, render = _KINDS[spec["kind"]]
-    paper = read_published(published)
-    frame = build(name, spec, paper, load_runs(runs))
+    if spec["kind"] not in _KINDS:
+        raise ValueError(f"table {name!r}: kind is {spec['kind']!r}; allowed: {', '.join(_KINDS)}")
+    kind = _KINDS[spec["kind"]]
+    files = [published] if isinstance(published, (str, Path)) else list(published)
+    if len(files) != len(kind.published):
+        raise ValueError(
+            f"table {name!r}: published is {', '.join(map(str, files))}; kind {spec['kind']} needs "
+            f"{len(kind.published)} file(s): {', '.join(kind.published)}"
+        )
+    paper = [read_published(file) for file in files]
+    frame = kind.build(name, spec, *paper, kind.load(runs), reasons)
     write_table(frame, csv)
-    write_text_atomic(tex, render(frame, spec, paper, settings["quick"]))
+    write_text_atomic(tex, kind.render(frame, spec, *paper, settings["quick"]))
     return frame
 
 

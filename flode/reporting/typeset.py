@@ -46,7 +46,9 @@ def scientific(value: float) -> str:
     exponent = number.adjusted()
     if exponent >= 0:
         return f"${number:f}$"
-    return rf"${number.scaleb(-exponent):f}\cdot10^{{{exponent}}}$"
+    mantissa = f"{number.scaleb(-exponent):f}"
+    factor = "" if mantissa == "1" else rf"{mantissa}\cdot"
+    return rf"${factor}10^{{{exponent}}}$"
 
 
 def ranks(values: Sequence[Decimal | None], marked: int) -> list[int | None]:
@@ -64,29 +66,53 @@ def mark(text: str, rank: int | None) -> str:
     return text if rank is None else rf"\{MARKS[rank]}{{{text}}}"
 
 
-def block(
-    caption: str, header: str, labels: Sequence[str], groups: Sequence[Sequence[Sequence[str]]]
-) -> str:
+def stacked(*lines: str) -> str:
+    """Lines of one cell; those that are empty are left out."""
+    kept = [line for line in lines if line]
+    if len(kept) == 1:
+        return kept[0]
+    # The braces keep a line that begins with a bracket from being an option of the line break.
+    text = r"\\{}".join(kept)
+    return rf"\begin{{tabular}}{{@{{}}c@{{}}}}{text}\end{{tabular}}"
+
+
+def tabular(header: str, labels: Sequence[str], groups: Sequence[Sequence[Sequence[str]]]) -> str:
     """One tabular: the header spans the columns, and a rule stands between groups of rows.
 
     Args:
-        caption: LaTeX, a line above the tabular; may be empty.
         header: LaTeX over all columns; may be empty.
         labels: one a column.
         groups: groups of rows of cells, each row one cell longer than ``labels`` (its name first).
     """
     count = len(labels)
-    lines = [rf"{caption}\par\vspace{{2pt}}"] if caption else []
-    # A box as wide as the line: what is wider hangs over both margins alike.
-    lines.append(r"\makebox[\linewidth][c]{%")
-    lines += [rf"\begin{{tabular}}{{@{{}}l *{{{count}}}{{c}}@{{}}}}", r"\toprule"]
+    lines = [rf"\begin{{tabular}}{{@{{}}l *{{{count}}}{{c}}@{{}}}}", r"\toprule"]
     if header:
         lines += [rf"& \multicolumn{{{count}}}{{c}}{{{header}}} \\", rf"\cmidrule{{2-{count + 1}}}"]
     lines.append("".join(f" & {label}" for label in labels).lstrip() + r" \\")
     for rows in groups:
         lines.append(r"\midrule")
-        lines += [" & ".join(row) + r" \\" for row in rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}"])
+        for number, row in enumerate(rows):
+            lines.append(" & ".join(row) + r" \\")
+            # Rows of stacked cells are kept apart.
+            if number < len(rows) - 1 and any(r"\begin{tabular}" in cell for cell in row):
+                lines.append(r"\addlinespace[2pt]")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def blocks_beside(parts: Sequence[tuple[str, str]]) -> str:
+    """Tabulars side by side, each under its caption (LaTeX, may be empty)."""
+    if len(parts) == 1:
+        caption, text = parts[0]
+        above = rf"{caption}\par\vspace{{2pt}}" + "\n" if caption else ""
+    else:
+        above = ""
+        boxes = (
+            "\\begin{tabular}[t]{@{}c@{}}\n" + rf"{caption} \\[2pt]" + f"\n{part}\n\\end{{tabular}}"
+            for caption, part in parts
+        )
+        text = "\\hspace{14pt}%\n".join(boxes)
+    # A box as wide as the line: what is wider hangs over both margins alike.
+    return above + r"\makebox[\linewidth][c]{%" + f"\n{text}}}"
 
 
 def table(
@@ -102,7 +128,7 @@ def table(
     Args:
         comment: text of the comment at the top.
         caption: LaTeX; may be empty, as ``label`` may.
-        blocks: tabulars from `block`; captions are numbered (a), (b), ... by the caller.
+        blocks: from `blocks_beside`; captions are numbered (a), (b), ... by the caller.
         notes: LaTeX sentences under the blocks.
         quick: stamp the table as a quick run.
     """

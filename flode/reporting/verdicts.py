@@ -27,6 +27,16 @@ MEAN_RULE = (
 )
 
 
+#: The rule for exact numbers, as tables state it.
+EXACT_RULE = "Reproduced: the number rounds to the published one at its printed digits"
+
+#: The rule for a model's place in a ranking, as tables state it.
+PLACE_RULE = (
+    "Reproduced: FLODE has the place that the paper gives it (equal means share their places); "
+    "higher: a better place"
+)
+
+
 def welch_interval(
     mean_a: float,
     std_a: float | None,
@@ -102,6 +112,26 @@ def exact_verdict(measured: float | None, published: Published) -> str:
     if equal_at_printed_digits(measured, published.text):
         return REPRODUCED
     return HIGHER if measured > published.mean else LOWER
+
+
+def place_verdict(place: int | None, tied: int, published: int | None, disagrees: bool) -> str:
+    """Verdict on a place in a ranking, 1 the best.
+
+    Args:
+        place: the best place that the model may claim, None if it was not run.
+        tied: how many models share the mean, itself included; they share ``tied`` places.
+        published: the place in the paper, None if the paper does not give it.
+        disagrees: whether the paper prints two different values for the model.
+    """
+    if place is None:
+        return NOT_RUN
+    if disagrees:
+        return DISAGREE
+    if published is None:
+        return NOT_PUBLISHED
+    if place <= published < place + tied:
+        return REPRODUCED
+    return HIGHER if place < published else LOWER
 
 
 def setting_verdict(used: float | None, published: Published) -> str:

@@ -135,6 +135,7 @@ def save_factors(factors: Iterable[Factors], path: str | Path) -> None:
         headers[f"graph {graph}"] = json.dumps(header)
     with atomic_write(path) as temporary:
         save_file(tensors, temporary, headers)
+        temporary.chmod(0o644)  # safetensors makes a file for its owner alone
 
 
 def resolve_rank(rank: int | float | None, num_nodes: int) -> int | None:

@@ -4,27 +4,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "config" / "published"
 COLUMNS = [
     *("subtable", "group", "row", "column", "metric", "unit"),
     *("mean", "error", "error_kind", "n", "note", "source"),
 ]
-    "subtable",
-    "group",
-    "row",
-    "column",
-    "metric",
-    "unit",
-    "mean",
-    "error",
-    "error_kind",
-    "n",
-    "note",
-    "source",
-]
 ROWS = {
     "ablation": {"chameleon": 36, "squirrel": 32, "citeseer": 12},
+    "datasets": {"undirected": 18, "directed": 8, "heterophilous": 8},
     "dsbm": {"edge_density": 33, "net_flow": 88},
     "dsbm_hyperparameters": {"edge_density": 15, "net_flow": 40},
     "frequency_dominance": {"graph": 6, "heat": 24, "schroedinger": 24},
@@ -105,7 +94,7 @@ def test_groups_count_up_from_zero(table):
 
 
 def test_every_row_fills_its_columns(name, table):
-    if name == "ablation":  # Squirrel's numbers of layers are not printed
+    if name in ("ablation", "datasets"):  # not every number is printed for every row
         return
     for _, rows in table.groupby("subtable"):
         assert len(rows) == rows["row"].nunique() * rows["column"].nunique()
@@ -113,7 +102,8 @@ def test_every_row_fills_its_columns(name, table):
 
 def test_text_columns(name, table):
     assert (table[["subtable", "row", "column", "metric", "source"]] != "").all().all()
-    assert table["source"].str.startswith("Table tab:").all()
+    places = ("Table tab:", "Figure fig:", "The paper's program")
+    assert table["source"].str.startswith(places).all()
     assert (
         not table[["row", "column", "note"]].apply(lambda c: c.str.contains(r"[\\${}]")).any().any()
     )
@@ -149,3 +139,16 @@ def test_summary_repeats_the_full_table():
     for cell in summary.itertuples():
         printed = full.loc[(cell.subtable, cell.method, cell.column)]
         assert (cell.mean, cell.error) == (printed["mean"], printed["error"])
+
+
+def test_statistics_repeat_the_configuration_and_the_spectra():
+    config = yaml.safe_load((PUBLISHED.parent / "datasets.yaml").read_text(encoding="utf-8"))
+    spectra = load("frequency_dominance").set_index(["subtable", "row", "column"])["mean"]
+    statistics = load("datasets")
+    for cell in statistics.itertuples():
+        dataset = config["datasets"][config["variants"][cell.row]["dataset"]]
+        if cell.column.startswith("raw "):
+            assert float(cell.mean) == dataset["published"][cell.column.removeprefix("raw ")]
+        elif cell.column == "lambda_1":
+            assert cell.mean == spectra["graph", "lambda_1", dataset["title"]]
+    assert set(statistics["column"]) == {"raw nodes", "raw edges", "lambda_1", "lambda_PF"}

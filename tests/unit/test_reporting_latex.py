@@ -234,13 +234,25 @@ def test_a_learned_number_that_differs_shows_the_published_one(tmp_path):
     frame = hyperparameter_table("settings", HYPERPARAMETER_SPEC, published(text), runs)
     tex = render_hyperparameters(frame, HYPERPARAMETER_SPEC, published(text))
     assert r"0.92$\pm$0.01\\{}[0.70$\pm$0.01]" in tex
+    assert r"Verdicts: 1 higher [(a) 0.10 learned exponent $\alpha$]." in tex
+    assert "over 5 splits; in brackets the published ones." in tex
+
+
+def test_a_learned_number_that_is_reproduced_shows_the_published_one_too(tmp_path):
+    text = HYPERPARAMETERS + "density,0,exponent,0.10,exponent,,0.921,0.02,std,5,,t\n"
+    runs = load_runs([write_run(tmp_path, "run", run_content("a0.1"))])
+    frame = hyperparameter_table("settings", HYPERPARAMETER_SPEC, published(text), runs)
+    tex = render_hyperparameters(frame, HYPERPARAMETER_SPEC, published(text))
+    assert r"0.920$\pm$0.01\\{}[0.921$\pm$0.02]" in tex
+    assert "Verdicts: 1 reproduced." in tex
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
         (0.005, r"$5\cdot10^{-3}$"), (0.05, r"$5\cdot10^{-2}$"), (256.0, "$256$"), (0.0, "$0$"),
-        (1.5, "$1.5$"), (0.00125, r"$1.25\cdot10^{-3}$"), (-0.5, r"$-5\cdot10^{-1}$"),
+        (0.001, r"$10^{-3}$"), (1.5, "$1.5$"),
+        (0.00125, r"$1.25\cdot10^{-3}$"), (-0.5, r"$-5\cdot10^{-1}$"),
         (100.0, "$100$"),
     ],
 )  # fmt: skip

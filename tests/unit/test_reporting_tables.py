@@ -224,6 +224,17 @@ def test_a_published_exponent_is_judged_as_a_mean(tmp_path):
     assert cell(frame, "density", "exponent", "0.10")["verdict"] == "higher"
 
 
+def test_published_hyperparameters_that_disagree(tmp_path):
+    note = "5 here and 4 there; published values disagree"
+    text = HYPERPARAMETERS.replace(
+        "0.10,hidden_channels,,256,,,,,t", f"0.10,hidden_channels,,256,,,,{note},t"
+    )
+    runs = load_runs([write_run(tmp_path, "run", run_content("a0.1"))])
+    frame = hyperparameter_table("settings", HYPERPARAMETER_SPEC, published(text), runs)
+    found = cell(frame, "density", "hidden_channels", "0.10")
+    assert (found["mean"], found["verdict"]) == (256, "published values disagree")
+
+
 def test_a_hyperparameter_that_a_run_does_not_state(tmp_path):
     content = run_content("a0.1")
     del content["hyperparameters"]["hidden_channels"]
@@ -274,15 +285,10 @@ def test_another_csv_is_refused(tmp_path):
 
 def test_neither_torch_nor_snakemake_is_imported():
     modules = (
-        "records",
-        "published",
-        "verdicts",
-        "layout",
-        "tables",
-        "typeset",
-        "latex",
-        "figures",
-    )
+        "figures", "fragments", "jsonfiles", "latex", "latex_ranking", "latex_statistics", "layout",
+        "notes", "published", "ranking", "records", "stages", "statistics", "tables", "tidy",
+        "typeset", "verdicts",
+    )  # fmt: skip
     code = "".join(f"import flode.reporting.{module}\n" for module in modules)
     code += "import sys\nprint([m for m in ('torch', 'snakemake', 'matplotlib.pyplot') "
     code += "if m in sys.modules])"

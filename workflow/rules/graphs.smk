@@ -6,6 +6,8 @@ rule generate_graphs:
         f"{RESULTS}/graphs/{{variant}}.npz",
     log:
         f"{RESULTS}/logs/graphs/{{variant}}.log",
+    wildcard_constraints:
+        variant=one_of(filter(catalogue.is_generated, catalogue.variants)),
     resources:
         mem_mb=1000,
         runtime=10,
@@ -26,10 +28,10 @@ rule factorize_graphs:
         f"{RESULTS}/logs/factors/{{variant}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/factors/{{variant}}.tsv"
-    threads: config["threads"]
+    threads: lambda wildcards: catalogue.threads(wildcards.variant)
     resources:
         gpu=GPU,
-        mem_mb=2000,
+        mem_mb=lambda wildcards: catalogue.memory(wildcards.variant),
         runtime=60,
         device=config["device"],
     params:

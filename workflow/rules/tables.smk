@@ -1,9 +1,29 @@
 # Tables: published and measured numbers, tidy (.csv) and typeset (.tex) from the same frame.
 
 
+rule statistics:
+    input:
+        graphs=f"{RESULTS}/graphs/{{variant}}.npz",
+        factors=f"{RESULTS}/factors/{{variant}}.safetensors",
+        raw=lambda wildcards: catalogue.raw_files(wildcards.variant),
+    output:
+        f"{RESULTS}/statistics/{{variant}}.json",
+    log:
+        f"{RESULTS}/logs/statistics/{{variant}}.log",
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        settings=lambda wildcards: catalogue.statistics_settings(wildcards.variant),
+    message:
+        "Statistics of {wildcards.variant}"
+    script:
+        "../scripts/statistics.py"
+
+
 rule table:
     input:
-        runs=lambda wildcards: catalogue.files_of(catalogue.table_runs(wildcards.table)),
+        runs=lambda wildcards: catalogue.table_files(wildcards.table),
         published=lambda wildcards: config["tables"][wildcards.table]["published"],
     output:
         csv=f"{RESULTS}/tables/{{table}}.csv",
@@ -16,3 +36,20 @@ rule table:
         "Table {wildcards.table}"
     script:
         "../scripts/table.py"
+
+
+# With --keep-going, a table some of whose runs failed is written all the same, those cells marked
+# "not run" with the reason. It is no finished output: the next call makes it whole.
+onerror:
+    if workflow.execution_settings.keep_going:
+        import json
+        import subprocess
+        import sys
+
+        request = json.dumps({"config": config, "results": RESULTS}, default=str)
+        subprocess.run(
+            [sys.executable, "-m", "flode.reporting.partial", str(SCHEMAS)],
+            input=request,
+            text=True,
+            check=False,
+        )

@@ -11,10 +11,10 @@ rule train:
         f"{RESULTS}/logs/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.tsv"
-    threads: config["threads"]
+    threads: lambda wildcards: catalogue.threads(wildcards.variant)
     resources:
         gpu=GPU,
-        mem_mb=2000,
+        mem_mb=lambda wildcards: catalogue.memory(wildcards.variant),
         runtime=240,
         device=config["device"],
     params:

@@ -4,8 +4,8 @@ from flode.logs import start_log
 
 logger = start_log(snakemake.log[0], f"search {snakemake.wildcards.search}")
 
-from flode.experiments.search import search_table
 from flode.reporting.records import load_runs
+from flode.reporting.search import search_table
 from flode.reporting.tables import write_table
 
 frame = search_table(snakemake.params.search["candidates"], load_runs(snakemake.input))

@@ -1,0 +1,298 @@
+"""Variants of the configuration: hyperparameters, files and the settings of each stage.
+
+Light on purpose: the Snakefile reads it, so nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flode import versions
+from flode.datasets.registry import FORMATS, Registry, Variant
+from flode.experiments.hyperparameters import (
+    DEFAULT,
+    SHORT_NAMES,
+    format_configuration,
+    parse_configuration,
+)
+from flode.experiments.validation import ConfigurationError, Schema
+
+#: Keys of a variant that say how its graph is built from raw files.
+_BUILD_KEYS = tuple(
+    field.name for field in dataclasses.fields(Variant) if field.name not in ("dataset", "rank")
+)
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """One configuration on one variant."""
+
+    variant: str
+    configuration: str = DEFAULT
+
+
+class Variants:
+    """Graphs to train on: their files, and the settings of each stage that works on them.
+
+    Args:
+        config: the merged configuration, which follows its schema.
+        hyperparameters: schema of the hyperparameters.
+
+    Raises:
+        ConfigurationError: a value or a reference that is not allowed.
+    """
+
+    def __init__(self, config: Mapping, hyperparameters: Schema):
+        self.config = config
+        self._hyperparameters = hyperparameters
+        for variant in self.variants:
+            self._check_variant(variant)
+            self.hyperparameters(Run(variant))
+        try:
+            self._registry = Registry.from_config(config, config["data"]["manifest"])
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(str(error)) from error
+
+    @property
+    def results(self) -> str:
+        """Prefix of everything the workflow writes."""
+        return self.config["results"]
+
+    @property
+    def variants(self) -> list[str]:
+        return list(self.config["variants"])
+
+    # Hyperparameters
+
+    def hyperparameters(self, run: Run) -> dict:
+        """All hyperparameters of a run: protocol, dataset, variant and configuration, the later
+        overriding the earlier.
+
+        Raises:
+            ConfigurationError: unknown variant or key, a value out of bounds, or a configuration
+                name that is not the shortest for what it says; the message gives the right one.
+        """
+        default = self._default(run.variant)
+        try:
+            overrides = parse_configuration(run.configuration)
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from error
+        where = f"variant {run.variant}, configuration {run.configuration}"
+        values = default | overrides
+        self._hyperparameters.check(values, where)
+        missing = [name for name in SHORT_NAMES if name not in values]
+        if missing:
+            raise ConfigurationError(f"{where}: hyperparameter {missing[0]!r} is not set")
+        if values["equation"] == "schroedinger" and not values["complex_valued"]:
+            raise ConfigurationError(
+                f"{where}: complex_valued is False; equation schroedinger needs complex numbers"
+            )
+        name = format_configuration(values, default)
+        if name != run.configuration:
+            raise ConfigurationError(f"{where}: this configuration is called {name!r}")
+        return values
+
+    def run(self, variant: str, overrides: Mapping) -> Run:
+        """The run that differs from a variant's default by these hyperparameters."""
+        return Run(variant, format_configuration(overrides, self._default(variant)))
+
+    def _default(self, variant: str) -> dict:
+        self._lookup("variants", variant, "variant")
+        spec = self.config["variants"][variant]
+        dataset = self.config["datasets"][spec["dataset"]]
+        return {
+            "seed": self.config["seed"],
+            **self.config["hyperparameters"],
+            **dataset.get("hyperparameters", {}),
+            **spec.get("hyperparameters", {}),
+        }
+
+    # Files
+
+    def num_graphs(self, variant: str) -> int:
+        """How many graphs a variant has; with several, split k is graph k's own split."""
+        return self._generator(variant)["graphs"] if self.is_generated(variant) else 1
+
+    def num_splits(self, variant: str) -> int:
+        if self.is_generated(variant):
+            return self.num_graphs(variant)
+        return self._registry.datasets[self._dataset_name(variant)].splits
+
+    def is_generated(self, variant: str) -> bool:
+        """Whether a variant's graphs are drawn from a model, not read from raw files."""
+        return self.config["datasets"][self._dataset_name(variant)]["format"] not in FORMATS
+
+    def threads(self, variant: str) -> int:
+        """CPU threads of a job on a variant."""
+        return self.config["threads" if self.is_generated(variant) else "threads_large"]
+
+    def memory(self, variant: str) -> int:
+        """MiB that a job on a variant may take: what was seen of the largest, rounded up."""
+        return 2000 if self.is_generated(variant) else 20000
+
+    def raw_files(self, variant: str) -> list[str]:
+        """Raw files that a variant is built from; none where it is generated."""
+        folder = self.config["data"]["folder"]
+        if self.is_generated(variant):
+            return []
+        files = self._registry.raw_files(self._dataset_name(variant))
+        return [f"{folder}/{file.source}/{file.path}" for file in files]
+
+    def run_files(self, run: Run) -> list[str]:
+        """Run files of a configuration, ``training.splits_per_job`` splits each."""
+        self.hyperparameters(run)
+        total = self.num_splits(run.variant)
+        size = self.config["training"]["splits_per_job"]
+        size = total if size == "all" else size
+        return [
+            f"{self.results}/runs/{run.variant}/{run.configuration}"
+            f"/splits-{first}-{min(first + size, total) - 1}.json"
+            for first in range(0, total, size)
+        ]
+
+    def splits(self, variant: str, first: str | int, last: str | int) -> list[int]:
+        """The splits of a run file's name.
+
+        Raises:
+            ConfigurationError: a range that the variant does not have.
+        """
+        first, last, total = int(first), int(last), self.num_splits(variant)
+        if not first <= last < total:
+            raise ConfigurationError(
+                f"splits-{first}-{last}: variant {variant} has splits 0 to {total - 1}, and the"
+                " first must not exceed the last"
+            )
+        return list(range(first, last + 1))
+
+    # What each stage depends on
+
+    def graph_settings(self, variant: str) -> dict:
+        """Settings of the graph stage: a change of any reruns it."""
+        dataset = self.config["datasets"][self._dataset_name(variant)]
+        common = {"version": versions.GRAPH, "format": dataset["format"]}
+        if self.is_generated(variant):
+            drawn = {"seed": self.config["seed"], "generator": self._generator(variant)}
+            return _in_order(common | drawn)
+        build = dataclasses.asdict(self._registry.variants[variant])
+        del build["rank"]  # the factorisation's
+        files = self._raw_files_by_role(variant)
+        return _in_order(common | {"metric": dataset["metric"], "files": files, "build": build})
+
+    def _raw_files_by_role(self, variant: str) -> dict:
+        if self.is_generated(variant):
+            return {}
+        dataset = self._registry.datasets[self._dataset_name(variant)]
+        return {
+            role: [str(path) for path in found] if isinstance(found, list) else str(found)
+            for role, found in dataset.local_files(self.config["data"]["folder"]).items()
+        }
+
+    def download_settings(self, source: str, path: str) -> dict:
+        """Where a raw file comes from and what its bytes must be.
+
+        Raises:
+            ConfigurationError: a source or a file that the configuration does not know.
+        """
+        self._lookup("sources", source, "raw file")
+        row = self._registry.manifest.get((source, path))
+        if row is None:
+            raise ConfigurationError(
+                f"{source}/{path} is not in {self.config['data']['manifest']}, which lists every"
+                " raw file"
+            )
+        return {"base": self.config["sources"][source], "row": dataclasses.asdict(row)}
+
+    def factor_settings(self, variant: str) -> dict:
+        """Settings of the factorisation stage."""
+        spec = self.config["variants"][variant]
+        return _in_order(
+            {
+                "version": versions.FACTORS,
+                "tolerance": self.config["factors"]["tolerance"],
+                "rank": spec.get("rank"),
+                "flow": spec.get("flow", "target_to_source"),
+                "seed": self.config["seed"],
+            }
+        )
+
+    def statistics_settings(self, variant: str) -> dict:
+        """Settings of the statistics of a variant's (first) graph."""
+        name = self._dataset_name(variant)
+        dataset = self.config["datasets"][name]
+        return _in_order(
+            {
+                "version": versions.STATISTICS,
+                "variant": variant,
+                "dataset": name,
+                "title": dataset["title"],
+                "format": dataset["format"],
+                "files": self._raw_files_by_role(variant),
+                "flow": self.factor_settings(variant)["flow"],
+                "published": dataset.get("published", {}),
+            }
+        )
+
+    def run_settings(self, run: Run) -> dict:
+        """Settings of a training."""
+        return _in_order(
+            {
+                "version": versions.TRAINING,
+                "variant": run.variant,
+                "configuration": run.configuration,
+                "dataset": self._dataset_name(run.variant),
+                "graphs": self.num_graphs(run.variant),
+                "hyperparameters": self.hyperparameters(run),
+                "flow": self.factor_settings(run.variant)["flow"],
+                "tf32": self.config["training"]["tf32"],
+                "quick": self.config["quick"],
+            }
+        )
+
+    def _generator(self, variant: str) -> dict:
+        spec = self.config["variants"][variant]
+        dataset = self.config["datasets"][spec["dataset"]]
+        return {**dataset["generator"], **spec.get("generator", {})}
+
+    def _dataset_name(self, variant: str) -> str:
+        self._lookup("variants", variant, "variant")
+        return self.config["variants"][variant]["dataset"]
+
+    def _check_variant(self, variant: str) -> None:
+        spec = self.config["variants"][variant]
+        self._lookup("datasets", spec["dataset"], f"variants.{variant}")
+        common = {"dataset", "flow", "rank", "hyperparameters"}
+        generated = self.is_generated(variant)
+        allowed = common | ({"generator"} if generated else set(_BUILD_KEYS))
+        unfit = [key for key in spec if key not in allowed]
+        if unfit:
+            kind = "generated" if generated else "read from raw files"
+            raise ConfigurationError(
+                f"variants.{variant}.{unfit[0]} is {spec[unfit[0]]!r}, but dataset"
+                f" {spec['dataset']} is {kind}; allowed are {', '.join(sorted(allowed))}"
+            )
+        if not generated and "undirected" not in spec:
+            raise ConfigurationError(f"variants.{variant}: the key 'undirected' is missing")
+
+    def _entry(self, group: str, name: str) -> dict:
+        self._lookup(group, name, group)
+        return self.config[group][name]
+
+    def _lookup(self, group: str, name: str, where: str) -> None:
+        known = self.config[group]
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise ConfigurationError(
+                f"{where}: there is no {name!r} among {group}{hint}; there are {', '.join(known)}"
+            )
+
+
+def _in_order(value):
+    """Nested mappings with their keys sorted: Snakemake compares parameters as text, and the order
+    of keys in a configuration file must not make anything run again."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return value

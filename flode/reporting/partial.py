@@ -1,0 +1,73 @@
+"""Tables of an unfinished workflow: what was run, and for the rest why it was not.
+
+``python -m flode.reporting.partial SCHEMAS`` reads ``{"config": ..., "results": ...}`` from its
+standard input. It writes each table that has some of its files and lacks others.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from flode.experiments.catalogue import Catalogue, Run
+from flode.reporting.stages import make_table
+
+
+def write_partial_tables(catalogue: Catalogue) -> list[str]:
+    """Write the tables of which some files are missing and some are there.
+
+    Returns:
+        Names of the tables written.
+    """
+    written = []
+    for name in catalogue.config["tables"]:
+        files = catalogue.table_files(name)
+        present = [path for path in files if Path(path).exists()]
+        if not present or len(present) == len(files):
+            continue
+        stem = Path(catalogue.results) / "tables" / name
+        settings = catalogue.table_settings(name)
+        make_table(
+            name,
+            settings,
+            settings["spec"]["published"],
+            present,
+            csv=stem.with_suffix(".csv"),
+            tex=stem.with_suffix(".tex"),
+            reasons=_reasons(catalogue, name),
+        )
+        written.append(name)
+    return written
+
+
+def _reasons(catalogue: Catalogue, table: str) -> Mapping[tuple[str, str], str]:
+    """Why each run of a table whose file is missing was not run."""
+    needed = {
+        (run.variant, run.configuration): catalogue.run_files(run)
+        for run in catalogue.table_runs(table)
+    }
+    for variant in catalogue.table_variants(table):
+        needed[variant, Run(variant).configuration] = [catalogue.statistics_file(variant)]
+    return {
+        key: _reason(catalogue, key[0])
+        for key, files in needed.items()
+        if not all(Path(path).exists() for path in files)
+    }
+
+
+def _reason(catalogue: Catalogue, variant: str) -> str:
+    missing = [path for path in catalogue.raw_files(variant) if not Path(path).exists()]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        return f"raw file {missing[0]}{more} could not be fetched"
+    return "a job failed or did not run; see the logs"
+
+
+if __name__ == "__main__":
+    made = write_partial_tables(Catalogue(json.load(sys.stdin)["config"], sys.argv[1]))
+    for table in made:
+        print(
+            f"table {table} is written with what was run; other cells say why not", file=sys.stderr
+        )

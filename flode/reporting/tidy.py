@@ -1,0 +1,157 @@
+"""Tidy tables: how the record of a cell is made, and how a table is written and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flode.files import atomic_write
+from flode.reporting.layout import Column, Subtable
+from flode.reporting.published import Published
+from flode.reporting.records import PERCENT_METRICS, Runs, Summary
+
+#: Columns of a tidy table, in order.
+COLUMNS = (
+    "table", "subtable", "row", "column", "metric", "unit", "mean", "std", "n",
+    "published_mean", "published_std", "verdict", "note", "runs",
+)  # fmt: skip
+
+#: Stands in the note of every cell that comes from a quick run.
+QUICK = "quick run"
+
+_NUMBERS = ("mean", "std", "published_mean", "published_std")
+
+RunsByKey = Mapping[tuple[str, str], Runs]
+Reasons = Mapping[tuple[str, str], str]
+Record = dict[str, Any]
+
+
+def new_record(
+    table: str,
+    subtable: Subtable,
+    row: str,
+    column: Column,
+    metric: str | None,
+    cell: Published,
+    unit: str | None = None,
+) -> Record:
+    """A cell with its published value and without a measured one.
+
+    Args:
+        metric: what the number is.
+        cell: the published value.
+        unit: None for the metric's own.
+
+    Raises:
+        ValueError: there is no metric; names the cell.
+    """
+    if metric is None:
+        raise ValueError(
+            f"table {table!r}, subtable {subtable.name!r}, column {column.name!r}: no metric; "
+            "allowed: one in the table's specification or in the published values"
+        )
+    record = dict.fromkeys(COLUMNS, "")
+    record |= {"table": table, "subtable": subtable.name, "row": row, "column": column.name}
+    record |= {"metric": metric, "unit": unit, "note": cell.note}
+    if unit is None:
+        record["unit"] = "%" if metric in PERCENT_METRICS else ""
+    record |= {"mean": None, "std": None, "n": None}
+    record |= {"published_mean": cell.mean, "published_std": cell.std}
+    if cell.error_kind == "standard error":
+        add_note(record, f"published_std is the printed standard error times √{cell.n}")
+    return record
+
+
+def fill(record: Record, column: Column, runs: RunsByKey, reasons: Reasons | None) -> Runs | None:
+    """The runs of a cell, entered in its record; without runs, the reason is."""
+    run = runs.get(column.key) if column.key else None
+    if run is not None:
+        record["runs"] = ";".join(run.files)
+        if run.quick:
+            add_note(record, QUICK)
+        return run
+    if column.key is None:
+        add_note(record, "the configuration names no run for this column")
+    else:
+        variant, configuration = column.key
+        reason = (reasons or {}).get(column.key)
+        add_reason(record, reason or f"no run of {variant}, configuration {configuration}")
+    return None
+
+
+def measure(record: Record, summary: Summary | None, verdict: str) -> None:
+    """Enter what was measured, and the verdict."""
+    record["verdict"] = verdict
+    if summary is not None:
+        record |= {"mean": summary.mean, "std": summary.std, "n": summary.n}
+
+
+def add_note(record: Record, note: str) -> None:
+    """Add a remark, or several parted by semicolons."""
+    record["note"] = "; ".join(filter(None, [record["note"], note]))
+
+
+def add_reason(record: Record, reason: str) -> None:
+    """Add why a cell was not run, as the last and as one remark."""
+    add_note(record, reason.replace(";", ","))
+
+
+def metrics_of(published: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """``{(subtable, column): metric}`` of published values."""
+    keys = zip(published["subtable"], published["column"], strict=True)
+    return dict(zip(keys, published["metric"], strict=True))
+
+
+def check_metric(record: Record, found: str | None, run: Runs | None = None) -> None:
+    """Refuse a metric, of runs or of published values, that is not the record's.
+
+    Raises:
+        ValueError: names the cell and where the other metric is.
+    """
+    if found is not None and found != record["metric"]:
+        source = run.files[0] if run else "the published values"
+        raise ValueError(
+            f"table {record['table']!r}, subtable {record['subtable']!r}, column "
+            f"{record['column']!r}: metric is {found!r} in {source}; allowed: "
+            f"{record['metric']!r}, as the table's specification says"
+        )
+
+
+def tidy_frame(records: list[Record]) -> pd.DataFrame:
+    """The table of these records, columns `COLUMNS`, each of its type."""
+    return _typed(pd.DataFrame(records, columns=list(COLUMNS)))
+
+
+def write_table(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write a tidy table as CSV, whole or not at all; numbers in full precision."""
+    with atomic_write(path) as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read what `write_table` wrote: text stays text (a column may be named "0.10").
+
+    Raises:
+        ValueError: the columns are not those of a tidy table; names the file.
+    """
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if tuple(frame.columns) != COLUMNS:
+        raise ValueError(
+            f"{path}: columns are {', '.join(frame.columns)}; allowed: {', '.join(COLUMNS)}"
+        )
+    return _typed(frame)
+
+
+def is_quick(frame: pd.DataFrame) -> bool:
+    """Whether any cell of a tidy table comes from a quick run."""
+    return bool(frame["note"].str.contains(QUICK, regex=False).any())
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    for column in _NUMBERS:
+        frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(float)
+    frame["n"] = pd.to_numeric(frame["n"].replace("", None)).astype("Int64")
+    return frame

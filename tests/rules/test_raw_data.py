@@ -1,0 +1,81 @@
+"""Raw data through the workflow: fetched from a mirror, verified, built, and what goes wrong."""
+
+import json
+
+import pytest
+import yaml
+
+from flode.datasets.graph import Graph
+from tests.configuration import ROOT, TINY, merge
+from tests.unit.rawfiles import write_mirror
+from tests.workflow_runner import snakemake, working_copy, write_overlay
+
+PREFIX = TINY["results"]
+VARIANTS = ("chameleon-directed", "cora", "minesweeper")
+SMALL = {"hidden_channels": 4, "epochs": 4, "patience": 3}
+
+
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory):
+    """Every raw file of the repository's datasets, tiny."""
+    root = tmp_path_factory.mktemp("mirror")
+    config = yaml.safe_load((ROOT / "config" / "datasets.yaml").read_text(encoding="utf-8"))
+    return root, write_mirror(config, root)
+
+
+@pytest.fixture
+def overlay(mirror):
+    root, manifest = mirror
+    return merge(
+        TINY,
+        {
+            "data": {"mirror": str(root), "manifest": str(manifest), "folder": "raw"},
+            "variants": {name: {"hyperparameters": SMALL} for name in VARIANTS},
+        },
+    )
+
+
+def test_from_raw_files_to_a_run(tmp_path, overlay):
+    folder = working_copy(tmp_path, overlay)
+    targets = [f"{PREFIX}/runs/{name}/default/splits-0-9.json" for name in VARIANTS]
+    snakemake(folder, *targets)
+    for name, target in zip(VARIANTS, targets, strict=True):
+        document = json.loads((folder / target).read_text())
+        assert [record["split"] for record in document["records"]] == list(range(10))
+        assert document["metric"] == ("auroc" if name == "minesweeper" else "accuracy")
+        assert Graph.load(folder / f"{PREFIX}/graphs/{name}.npz").num_splits == 10
+    assert (folder / "raw/heterophilous-graphs/data/chameleon_directed.npz").exists()
+
+
+def test_a_verified_file_is_not_fetched_again(tmp_path, overlay):
+    folder = working_copy(tmp_path, overlay)
+    target = f"{PREFIX}/graphs/chameleon-directed.npz"
+    snakemake(folder, target)
+    (folder / target).unlink()
+    write_overlay(folder, overlay, {"data": {"mirror": "/nowhere"}})
+    done = snakemake(folder, target)
+    assert "download" not in done.stdout.split("Job stats")[1].split("Select")[0]
+
+
+def test_wrong_bytes_stop_the_download_and_leave_nothing(tmp_path, overlay, mirror):
+    root, _ = mirror
+    wrong = tmp_path / "wrong"
+    path = "heterophilous-graphs/data/chameleon_directed.npz"
+    (wrong / path).parent.mkdir(parents=True)
+    content = bytearray((root / path).read_bytes())
+    content[100] ^= 1
+    (wrong / path).write_bytes(content)
+    folder = working_copy(tmp_path / "copy", overlay)
+    write_overlay(folder, overlay, {"data": {"mirror": str(wrong)}})
+    done = snakemake(folder, f"{PREFIX}/graphs/chameleon-directed.npz", check=False)
+    assert done.returncode != 0
+    for words in (path, "sha256", "data: {mirror:"):
+        assert words in done.stdout
+    assert not list((folder / "raw").rglob("*.npz*"))
+
+
+def test_an_unknown_raw_file_is_refused(tmp_path, overlay):
+    folder = working_copy(tmp_path, overlay)
+    done = snakemake(folder, "raw/planetoid/data/ind.dora.x", check=False)
+    assert done.returncode != 0
+    assert "planetoid/data/ind.dora.x is not in" in done.stdout

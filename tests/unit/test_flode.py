@@ -1,0 +1,423 @@
+"""FLODE as a PyTorch module: options, initialisation, dropout, subsets, trajectories, copies."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from flode import FLODE
+from flode.model import Architecture
+from flode.spectral import factorize, sna
+from tests import literal
+
+NODES = 40
+EDGES = np.random.default_rng(0).integers(0, NODES, (2, 150))
+DIRECTED = factorize(sna(EDGES, None, NODES))
+UNDIRECTED = factorize(sna(np.hstack([EDGES, EDGES[::-1]]), None, NODES))
+X = torch.randn(NODES, 5, generator=torch.Generator().manual_seed(0))
+
+
+def make_model(seed=0, sizes=(5, 8, 3, 2), **options):
+    model = FLODE(*sizes, **options)
+    model.reset_parameters(seed)
+    return model
+
+
+def learned(model):
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
+
+
+# Options -----------------------------------------------------------------------------------------
+
+
+def test_an_unknown_option_is_named_with_the_allowed_ones():
+    with pytest.raises(ValueError, match=r"unknown option 'heads'; allowed are in_channels.*ode"):
+        FLODE(5, 8, 3, heads=4)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"hidden_channels": 0}, r"hidden_channels is 0; an integer of at least 1"),
+        ({"num_layers": 2.0}, r"num_layers is 2\.0"),
+        ({"encoder_layers": 0}, r"encoder_layers is 0"),
+        ({"decoder_layers": -1}, r"decoder_layers is -1"),
+        ({"input_dropout": 1.0}, r"input_dropout is 1\.0; allowed is 0 <= p < 1"),
+        ({"decoder_dropout": -0.1}, r"decoder_dropout is -0\.1"),
+        ({"decoder_dropout": float("nan")}, r"decoder_dropout is nan"),
+        ({"exponent": float("inf")}, r"exponent is inf; it must be finite"),
+        ({"step_size": float("nan")}, r"step_size is nan"),
+        ({"equation": "wave"}, r"equation is 'wave'; allowed are schroedinger, heat"),
+        ({"sign": 0}, r"sign is 0; allowed are -1, 1"),
+        ({"complex_valued": False}, r"complex_valued is False, but the Schrödinger equation"),
+    ],
+)
+def test_a_bad_hyperparameter_is_named_with_what_is_allowed(option, message):
+    sizes = {"in_channels": 5, "hidden_channels": 8, "out_channels": 3}
+    with pytest.raises(ValueError, match=message):
+        Architecture(**(sizes | option))
+
+
+def test_input_that_does_not_fit_is_named():
+    model = make_model()
+    with pytest.raises(ValueError, match="in_channels is 5, the features have 4"):
+        model(X[:, :4], DIRECTED)
+    with pytest.raises(ValueError, match="features have 39 rows, the factors 40 nodes"):
+        model(X[1:], DIRECTED)
+
+
+def test_the_model_prints_its_architecture():
+    assert "num_layers=2" in repr(make_model())
+    assert "equation='schroedinger'" in repr(make_model())
+
+
+# Parameters --------------------------------------------------------------------------------------
+
+
+def test_shapes_and_names_of_parameters():
+    model = make_model(sizes=(5, 8, 3, 4), encoder_layers=2, shared_weights=False)
+    shapes = {name: tuple(value.shape) for name, value in model.parameters_by_name().items()}
+    assert shapes == {
+        "encoder.0.weight": (2, 8, 5),
+        "encoder.0.bias": (2, 8),
+        "encoder.1.weight": (2, 8, 8),
+        "encoder.1.bias": (2, 8),
+        "decoder.0.weight": (2, 3, 8),
+        "decoder.0.bias": (2, 3),
+        "channel_mixing": (4, 2, 8),
+        "exponent": (4,),
+        "step_size": (4, 2),
+    }
+    real = make_model(equation="heat", complex_valued=False).parameters_by_name()
+    assert real["encoder.0.weight"].shape == (1, 8, 5)
+    assert real["channel_mixing"].shape == (1, 1, 8)
+    assert real["step_size"].shape == (1, 1)
+
+
+def test_reset_is_repeatable_by_seed_and_else_follows_the_global_generator():
+    model = make_model(seed=3)
+    first = copy.deepcopy(model.state_dict())
+    model.reset_parameters(4)
+    assert not torch.equal(model.state_dict()["channel_mixing"], first["channel_mixing"])
+    state = torch.get_rng_state()
+    model.reset_parameters(3)
+    assert torch.equal(torch.get_rng_state(), state), "a seed leaves the global generator alone"
+    assert all(torch.equal(value, first[name]) for name, value in model.state_dict().items())
+    torch.manual_seed(0)
+    model.reset_parameters()
+    one = copy.deepcopy(model.state_dict())
+    model.reset_parameters()
+    assert not torch.equal(one["channel_mixing"], model.state_dict()["channel_mixing"])
+    torch.manual_seed(0)
+    model.reset_parameters()
+    assert torch.equal(one["channel_mixing"], model.state_dict()["channel_mixing"])
+
+
+def test_linear_layers_start_as_pytorchs_part_by_part():
+    """Uniform within 1/√fan_in, weights and biases, real and imaginary parts."""
+    model = make_model(sizes=(50, 200, 30, 1), encoder_layers=2, decoder_layers=2)
+    fan_in = {"encoder.0": 50, "encoder.1": 200, "decoder.0": 200, "decoder.1": 200}
+    parameters = model.parameters_by_name()
+    for layer, size in fan_in.items():
+        for kind in ("weight", "bias"):
+            for part in parameters[f"{layer}.{kind}"].detach():
+                uniform = part.flatten().double() * size**0.5
+                assert uniform.abs().max() <= 1 + 1e-6
+                assert stats.kstest(uniform.numpy(), "uniform", (-1, 2)).pvalue > 1e-4
+    re, im = parameters["encoder.1.weight"].detach().flatten(1)
+    assert abs(torch.corrcoef(torch.stack([re, im]))[0, 1]) < 5 / len(re) ** 0.5
+
+
+def test_channel_mixing_starts_normal_and_exponent_and_step_size_at_their_values():
+    model = make_model(sizes=(5, 2000, 3, 2), exponent=0.5, step_size=0.25, shared_weights=False)
+    for layer in model.channel_mixing.detach():
+        for part in layer:
+            assert stats.kstest(part.double().numpy(), "norm").pvalue > 1e-4
+    assert model.exponent.tolist() == [0.5, 0.5]
+    assert model.step_size.tolist() == [[0.25, 0.0], [0.25, 0.0]]
+    assert torch.equal(
+        model.complex_parameter("step_size"), torch.full((2,), 0.25, dtype=torch.complex64)
+    )
+
+
+def test_exponent_and_step_size_can_be_kept_fixed():
+    model = make_model(learn_exponent=False, learn_step_size=False, exponent=0.5)
+    model(X, DIRECTED).sum().backward()
+    assert model.exponent.grad is None
+    assert model.step_size.grad is None
+    assert all(parameter.grad is not None for parameter in learned(model))
+    assert len(learned(model)) == 5
+
+
+def test_every_learned_parameter_gets_a_gradient():
+    for factors in (DIRECTED, UNDIRECTED):
+        model = make_model(encoder_layers=2, decoder_layers=2, shared_weights=False)
+        model(X, factors).square().sum().backward()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad.abs().max() > 0, name
+
+
+def test_complex_parameters_are_what_the_model_computes_with():
+    model = make_model(decoder_layers=2).double()
+
+    def layer(name):
+        return tuple(model.complex_parameter(f"{name}.{kind}") for kind in ("weight", "bias"))
+
+    encoder, decoder = [layer("encoder.0")], [layer("decoder.0"), layer("decoder.1")]
+    assert encoder[0][0].shape == (8, 5)
+    assert encoder[0][0].dtype == torch.complex128
+    kind = torch.complex128
+    expected, _ = literal.flode(
+        X.to(kind),
+        DIRECTED.left.to(kind),
+        DIRECTED.values,
+        DIRECTED.right.T.to(kind),
+        encoder,
+        decoder,
+        model.complex_parameter("channel_mixing"),
+        model.exponent.detach(),
+        model.complex_parameter("step_size"),
+        num_layers=2,
+        s=-1j,
+        ode=True,
+        normalize=False,
+    )
+    assert torch.allclose(model(X.double(), DIRECTED), expected, rtol=1e-10)
+
+
+def test_loading_refuses_what_does_not_fit():
+    model = make_model()
+    parameters = {name: value.detach() for name, value in model.parameters_by_name().items()}
+    short = {name: value for name, value in parameters.items() if name != "exponent"}
+    with pytest.raises(ValueError, match="parameter 'exponent' is missing or unknown"):
+        model.load_parameters(short)
+    with pytest.raises(ValueError, match="parameter 'other' is missing or unknown"):
+        model.load_parameters(parameters | {"other": torch.ones(1)})
+    wrong = parameters | {"encoder.0.bias": torch.ones(8)}
+    message = r"'encoder.0.bias' has shape \(8,\), expected \(2, 8\)"
+    with pytest.raises(ValueError, match=message):
+        model.load_parameters(wrong)
+
+
+def test_state_dict_round_trip(tmp_path):
+    model, other = make_model(seed=1), make_model(seed=2)
+    before = model(X, DIRECTED)
+    assert not torch.allclose(other(X, DIRECTED), before)
+    torch.save(model.state_dict(), tmp_path / "model.pt")
+    other.load_state_dict(torch.load(tmp_path / "model.pt", weights_only=True))
+    assert torch.equal(other(X, DIRECTED), before)
+    third = make_model(seed=3)
+    third.load_parameters(model.parameters_by_name())
+    assert torch.equal(third(X, DIRECTED), before)
+
+
+def test_a_deep_copy_is_a_model_of_its_own():
+    model = make_model()
+    before = model(X, DIRECTED)
+    twin = copy.deepcopy(model)
+    assert torch.equal(twin(X, DIRECTED), before)
+    twin.reset_parameters(9)
+    assert torch.equal(model(X, DIRECTED), before)
+    assert not torch.allclose(twin(X, DIRECTED), before)
+
+
+# Forward -----------------------------------------------------------------------------------------
+
+MODELS = {
+    "directed": ({}, DIRECTED),
+    "undirected": ({}, UNDIRECTED),
+    "normalised": ({"normalize_layers": True}, DIRECTED),
+    "deep encoder": ({"encoder_layers": 3, "decoder_layers": 2}, UNDIRECTED),
+    "real heat": ({"equation": "heat", "complex_valued": False}, DIRECTED),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model_and_factors(request):
+    options, factors = MODELS[request.param]
+    return make_model(**options), factors
+
+
+def test_an_index_gives_rows_of_the_full_output(model_and_factors):
+    model, factors = model_and_factors
+    full = model(X, factors)
+    assert full.shape == (NODES, 3)
+    index = torch.tensor([7, 0, 39, 7])
+    assert torch.allclose(model(X, factors, index), full[index], rtol=1e-5, atol=1e-6)
+    assert model(X, factors, index[:0]).shape == (0, 3)
+
+
+def test_logits_of_a_complex_model_are_moduli_and_of_a_real_one_signed():
+    assert (make_model()(X, DIRECTED) >= 0).all()
+    real = make_model(equation="heat", complex_valued=False)(X, DIRECTED)
+    assert (real < 0).any()
+
+
+def test_states_and_parameters_share_a_precision(model_and_factors):
+    model, factors = model_and_factors
+    single = model(X, factors)
+    double = model.double()(X.double(), factors)
+    assert (single.dtype, double.dtype) == (torch.float32, torch.float64)
+    assert torch.allclose(single.double(), double, rtol=1e-3, atol=1e-3)
+    assert torch.equal(model(X, factors.to("cpu", torch.float64)), double)
+
+
+def test_all_paths_give_the_same_logits():
+    for factors, names in (
+        (DIRECTED, ["reduced", "powers", "general"]),
+        (UNDIRECTED, ["spectral", "powers", "general"]),
+    ):
+        logits = [make_model(path=name).double()(X, factors) for name in ["auto", *names]]
+        for other in logits[1:]:
+            assert torch.allclose(other, logits[0], rtol=1e-10)
+
+
+def test_outputs_carry_gradients_only_where_they_are_wanted():
+    model = make_model()
+    assert model(X, DIRECTED).requires_grad
+    with torch.no_grad():
+        assert not model(X, DIRECTED).requires_grad
+
+
+def test_a_few_steps_of_adam_lower_the_loss():
+    model = make_model(input_dropout=0.1, decoder_dropout=0.1)
+    labels = torch.from_numpy(np.random.default_rng(0).integers(0, 3, NODES))
+
+    def loss():
+        return torch.nn.functional.cross_entropy(model(X, DIRECTED), labels)
+
+    optimizer = torch.optim.Adam(learned(model), lr=0.02)
+    before = loss().item()
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+    model.eval()
+    assert loss().item() < 0.5 * before
+
+
+# Dropout -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"input_dropout": 0.5},
+        {"decoder_dropout": 0.5},
+        {"decoder_dropout": 0.5, "decoder_layers": 2, "encoder_layers": 2},
+        {"input_dropout": 0.5, "normalize_layers": True},
+    ],
+    ids=["input", "decoder", "hidden layers", "normalised"],
+)
+def test_dropout_acts_in_training_and_not_in_evaluation(options):
+    model = make_model(**options)
+    plain = make_model(**{name: value for name, value in options.items() if "dropout" not in name})
+    torch.manual_seed(0)
+    first, second = model(X, DIRECTED), model(X, DIRECTED)
+    assert not torch.allclose(first, second)
+    torch.manual_seed(0)
+    assert torch.equal(model(X, DIRECTED), first)
+    model.eval()
+    assert torch.equal(model(X, DIRECTED), plain(X, DIRECTED))
+    assert torch.equal(model(X, DIRECTED), model(X, DIRECTED))
+
+
+def test_training_without_dropout_is_evaluation():
+    model = make_model()
+    state = torch.get_rng_state()
+    training = model(X, DIRECTED)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.equal(model.eval()(X, DIRECTED), training)
+
+
+def test_decoder_dropout_keeps_and_drops_units_at_its_rate_without_rescaling():
+    """A decoder that adds up K states of 1 counts the units kept at each node."""
+    channels, rate = 64, 0.3
+    model = make_model(sizes=(5, channels, 1, 1), decoder_dropout=rate, path="general")
+    parameters = {name: torch.zeros_like(v) for name, v in model.parameters_by_name().items()}
+    parameters["encoder.0.bias"][0] = 1
+    parameters["decoder.0.weight"][0] = 1
+    parameters["exponent"][:] = 1
+    model.load_parameters(parameters)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        kept = torch.cat([model(X, DIRECTED)[:, 0] for _ in range(10)])
+        subset = model(X, DIRECTED, torch.tensor([3, 4, 5]))[:, 0]
+    assert torch.equal(kept, kept.round())
+    mean, deviation = channels * (1 - rate), (channels * rate * (1 - rate)) ** 0.5
+    assert abs(kept.mean() - mean) < 5 * deviation / len(kept) ** 0.5
+    assert kept.std() == pytest.approx(deviation, rel=5 * (2 / len(kept)) ** 0.5)
+    assert subset.shape == (3,)
+    assert (subset < channels).any()
+    assert (model.eval()(X, DIRECTED) == channels).all()
+
+
+def test_hidden_layers_of_the_encoder_drop_at_the_decoders_rate():
+    """One unit adds up the hidden units of 1 and is read by the decoder, if not dropped itself."""
+    channels, rate = 64, 0.3
+    sizes = (5, channels, 1, 1)
+    model = make_model(sizes=sizes, encoder_layers=2, decoder_dropout=rate, path="general")
+    parameters = {name: torch.zeros_like(v) for name, v in model.parameters_by_name().items()}
+    parameters["encoder.0.bias"][0] = 1
+    parameters["encoder.1.weight"][0, 0] = 1
+    parameters["decoder.0.weight"][0, 0, 0] = 1
+    model.load_parameters(parameters)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        logits = torch.cat([model(X, DIRECTED)[:, 0] for _ in range(10)])
+    kept = logits[logits > 0]
+    assert abs(len(kept) / len(logits) - (1 - rate)) < 5 * (rate * (1 - rate) / len(logits)) ** 0.5
+    deviation = (channels * rate * (1 - rate)) ** 0.5
+    assert abs(kept.mean() - channels * (1 - rate)) < 5 * deviation / len(kept) ** 0.5
+    assert kept.std() == pytest.approx(deviation, rel=5 * (2 / len(kept)) ** 0.5)
+
+
+def test_input_dropout_drops_features_at_its_rate():
+    """Without layers' effect, each logit counts the features kept at its node."""
+    rate, features = 0.4, 50
+    model = make_model(sizes=(features, 2, 1, 1), input_dropout=rate)
+    parameters = {name: torch.zeros_like(v) for name, v in model.parameters_by_name().items()}
+    parameters["encoder.0.weight"][0, 0] = 1
+    parameters["decoder.0.weight"][0] = 1
+    model.load_parameters(parameters)
+    torch.manual_seed(0)
+    ones = torch.ones(NODES, features)
+    with torch.no_grad():
+        kept = torch.cat([model(ones, DIRECTED)[:, 0] for _ in range(10)])
+    deviation = (features * rate * (1 - rate)) ** 0.5
+    assert torch.allclose(kept, kept.round(), atol=1e-4)
+    assert abs(kept.mean() - features * (1 - rate)) < 5 * deviation / len(kept) ** 0.5
+    assert kept.std() == pytest.approx(deviation, rel=5 * (2 / len(kept)) ** 0.5)
+
+
+# Trajectory --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("factors", [DIRECTED, UNDIRECTED], ids=["directed", "undirected"])
+def test_the_trajectory_starts_at_the_encoder_and_ends_where_the_decoder_reads(factors, normalize):
+    options = {"sizes": (5, 8, 3, 3), "input_dropout": 0.5, "normalize_layers": normalize}
+    model = make_model(**options).double()
+    states = model.trajectory(X.double(), factors)
+    assert len(states) == 4
+    assert states[0].shape == (NODES, 8)
+    assert states[0].dtype == torch.complex128
+    weight, bias = (model.complex_parameter(f"encoder.0.{kind}") for kind in ("weight", "bias"))
+    assert torch.allclose(states[0], X.to(weight.dtype) @ weight.T + bias)
+    weight, bias = (model.complex_parameter(f"decoder.0.{kind}") for kind in ("weight", "bias"))
+    logits = model.eval()(X.double(), factors)
+    assert torch.allclose((states[-1] @ weight.T + bias).abs(), logits, rtol=1e-9)
+    # One step by hand, the state normalised between layers only.
+    start = states[1] / states[1].norm(dim=1, keepdim=True) if normalize else states[1]
+    power = factors.fractional_power(model.exponent.item()).to(weight.dtype)
+    step = -1j * model.complex_parameter("step_size") * (power @ start)
+    expected = start + step * model.complex_parameter("channel_mixing")
+    assert torch.allclose(states[2], expected, rtol=1e-9)
+    assert not any(state.requires_grad for state in states)
+
+
+def test_the_trajectory_of_a_real_model_is_real():
+    states = make_model(equation="heat", complex_valued=False).trajectory(X, DIRECTED)
+    assert {state.dtype for state in states} == {torch.float32}

@@ -1,0 +1,52 @@
+"""Tables of a workflow in which some runs are missing."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flode.experiments.catalogue import Run
+from flode.reporting.partial import write_partial_tables
+from tests.configuration import ROOT, catalogue
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch):
+    """The repository's catalogue, results and raw data in a folder of their own."""
+    for name in ("config",):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    return catalogue({"results": "results/partial", "data": {"folder": "results/raw"}})
+
+
+def put_run(found, variant, test):
+    (path,) = found.run_files(Run(variant))
+    settings = found.run_settings(Run(variant))
+    scores = dict.fromkeys(("train", "validation", "test"), test)
+    records = [{"split": split, **scores, "epochs": 1} for split in range(10)]
+    document = {"schema": 1, **settings, "metric": "accuracy", "training": {}, "seed": 0}
+    Path(path).parent.mkdir(parents=True)
+    Path(path).write_text(json.dumps(document | {"records": records}))
+
+
+def test_what_was_run_is_shown_and_the_rest_says_why_not(found):
+    put_run(found, "cora", 0.87)
+    written = write_partial_tables(found)
+    assert "node_classification_full" in written
+    assert "dsbm" not in written  # none of its runs is there
+    frame = pd.read_csv("results/partial/tables/node_classification_full.csv")
+    measured = frame[frame["row"] == "FLODE"].set_index(["subtable", "column"])
+    assert measured.loc[("undirected", "Cora"), "mean"] == pytest.approx(87)
+    pubmed = measured.loc[("undirected", "Pubmed")]
+    assert pubmed["verdict"] == "not run"
+    assert pd.isna(pubmed["mean"])
+    assert "results/raw/planetoid/data/ind.pubmed.allx" in pubmed["note"]
+    tex = Path("results/partial/tables/node_classification_full.tex").read_text(encoding="utf-8")
+    assert "not run" in tex
+
+
+def test_a_whole_table_is_left_alone(found):
+    for run in found.table_runs("dsbm"):
+        put_run(found, run.variant, 0.9)
+    assert "dsbm" not in write_partial_tables(found)

@@ -1,0 +1,41 @@
+# Raw data: fetched, verified, and only then given their names.
+
+
+localrules:
+    download,
+
+
+rule download:
+    output:
+        f"{config['data']['folder']}/{{source}}/{{path}}",
+    log:
+        f"{RESULTS}/logs/download/{{source}}/{{path}}.log",
+    resources:
+        # No parameter: a file that has been verified is not fetched again from elsewhere.
+        mirror=config["data"]["mirror"] or "",
+    params:
+        settings=lambda wildcards: catalogue.download_settings(wildcards.source, wildcards.path),
+    message:
+        "Fetching {wildcards.source}/{wildcards.path}"
+    script:
+        "../scripts/download.py"
+
+
+rule build_graph:
+    input:
+        lambda wildcards: catalogue.raw_files(wildcards.variant),
+    output:
+        f"{RESULTS}/graphs/{{variant}}.npz",
+    log:
+        f"{RESULTS}/logs/graphs/{{variant}}.log",
+    wildcard_constraints:
+        variant=one_of(v for v in catalogue.variants if not catalogue.is_generated(v)),
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        settings=lambda wildcards: catalogue.graph_settings(wildcards.variant),
+    message:
+        "Building the graph of {wildcards.variant}"
+    script:
+        "../scripts/build_graph.py"

@@ -1,0 +1,22 @@
+"""Build the graph of a variant from its raw files."""
+
+from flode.logs import start_log
+
+logger = start_log(snakemake.log[0], f"graph {snakemake.wildcards.variant}")
+
+from flode.datasets.build import build_graph
+from flode.datasets.readers import read_raw
+from flode.datasets.registry import Variant
+
+settings = snakemake.params.settings
+raw = read_raw(settings["format"], settings["files"])
+graph = build_graph(raw, Variant(**settings["build"]), settings["metric"])
+graph.save(snakemake.output[0])
+logger.info(
+    "%d of %d nodes, %d edges, %d features, %d splits",
+    graph.num_nodes,
+    raw.num_nodes,
+    graph.edge_index.shape[1],
+    graph.num_features,
+    graph.num_splits,
+)
