@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -140,7 +141,7 @@ class Graph:
         Raises:
             ValueError: the file is damaged, no graph file, or has no such graph; it is named.
         """
-        try:
+        with _naming(path, f"no graph file with a graph {graph}"):
             with np.load(path, allow_pickle=False) as stored:
                 prefix = f"{graph}."
                 arrays = {
@@ -153,13 +154,6 @@ class Graph:
                 shape = tuple(int(size) for size in arrays.pop("features_shape"))
                 arrays["features"] = sparse.csr_array(tuple(csr), shape=shape)
             return cls(**(arrays | {"metric": str(arrays["metric"])}))
-        except FileNotFoundError:
-            raise
-        except Exception as error:  # zlib, zipfile and numpy each raise their own
-            raise ValueError(
-                f"{path}: damaged, or no graph file with a graph {graph} ({error}); delete it to"
-                " have it made again"
-            ) from error
 
 
 def save_graphs(graphs: Iterable[Graph], path: str | Path) -> None:
@@ -174,9 +168,28 @@ def save_graphs(graphs: Iterable[Graph], path: str | Path) -> None:
 
 
 def count_graphs(path: str | Path) -> int:
-    """How many graphs a file written by :func:`save_graphs` holds."""
-    with np.load(path, allow_pickle=False) as stored:
-        return sum(name.endswith(".labels") for name in stored.files)
+    """How many graphs a file written by :func:`save_graphs` holds.
+
+    Raises:
+        ValueError: the file is damaged or holds none; it is named.
+    """
+    with _naming(path, "no graph file"), np.load(path, allow_pickle=False) as stored:
+        count = sum(name.endswith(".labels") for name in stored.files)
+        if not count:
+            raise ValueError("no graph in it")
+        return count
+
+
+@contextmanager
+def _naming(path: str | Path, what: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # zlib, zipfile and numpy each raise their own
+        raise ValueError(
+            f"{path}: damaged, or {what} ({error}); delete it to have it made again"
+        ) from error
 
 
 def _arrays(graph: Graph) -> dict[str, np.ndarray]:

@@ -101,8 +101,14 @@ class FLODE(nn.Module):
             ``(N, classes)`` or ``(n, classes)`` logits, moduli of complex numbers.
 
         Raises:
-            ValueError: features that do not fit the graph or ``in_channels``.
+            ValueError: features that do not fit the graph or ``in_channels``, or an index of
+                another dtype.
         """
+        if index is not None and index.dtype != torch.int64:
+            raise ValueError(
+                f"index has dtype {index.dtype}; allowed is torch.int64 (of a mask, take"
+                " mask.nonzero()[:, 0])"
+            )
         operator = self._operator(factors)
         features = Features(x, operator.left.dtype, operator.left.device)
         path = make_path(self.architecture, operator, features, self.path)

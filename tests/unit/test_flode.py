@@ -421,3 +421,9 @@ def test_the_trajectory_starts_at_the_encoder_and_ends_where_the_decoder_reads(f
 def test_the_trajectory_of_a_real_model_is_real():
     states = make_model(equation="heat", complex_valued=False).trajectory(X, DIRECTED)
     assert {state.dtype for state in states} == {torch.float32}
+
+
+def test_a_mask_in_place_of_an_index_is_refused():
+    model = make_model()
+    with pytest.raises(ValueError, match=r"index has dtype torch\.bool; allowed is torch\.int64"):
+        model(X, DIRECTED, torch.ones(NODES, dtype=torch.bool))

@@ -215,3 +215,17 @@ def test_to_data_is_what_pyg_expects(features):
     for name, own in (("train_mask", "train"), ("val_mask", "validation"), ("test_mask", "test")):
         assert data[name].dtype == torch.bool
         np.testing.assert_array_equal(data[name], getattr(make_graph(), own).T)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip file"])
+def test_counting_the_graphs_of_a_damaged_file_names_it(tmp_path, content):
+    path = tmp_path / "graphs.npz"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"graphs\.npz: damaged, or no graph file"):
+        count_graphs(path)
+
+
+def test_a_file_without_graphs_is_named(tmp_path):
+    np.savez(tmp_path / "other.npz", a=np.ones(1))
+    with pytest.raises(ValueError, match=r"other\.npz.*no graph in it"):
+        count_graphs(tmp_path / "other.npz")
