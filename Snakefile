@@ -4,14 +4,13 @@
 #
 # Each arrow is one rule in workflow/rules and one public function of flode/. What there is to
 # compute is data: config/*.yaml, read by flode.experiments.catalogue.
-import re
 from pathlib import Path
 
 from snakemake.utils import min_version
 
 from flode import versions
 from flode.devices import wants_gpu
-from flode.experiments.catalogue import Catalogue, Run
+from flode.experiments.catalogue import Catalogue, Run, one_of
 
 min_version("9.0")
 
@@ -26,11 +25,6 @@ SCHEMAS = Path(workflow.basedir) / "workflow" / "schemas"
 catalogue = Catalogue(config, SCHEMAS)
 RESULTS = catalogue.results
 GPU = int(wants_gpu(config["device"]))
-
-
-def one_of(names):
-    """A regular expression that matches these names and no other."""
-    return "|".join(map(re.escape, names)) or r"(?!)"
 
 
 wildcard_constraints:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -15,7 +16,12 @@ from flode.experiments.hyperparameters import DEFAULT, SHORT_NAMES
 from flode.experiments.validation import ConfigurationError, Schema
 from flode.experiments.variants import Run, Variants
 
-__all__ = ["Catalogue", "Run"]
+__all__ = ["Catalogue", "Run", "one_of"]
+
+
+def one_of(names: Iterable[str]) -> str:
+    """A regular expression that matches these names and no other."""
+    return "|".join(map(re.escape, names)) or r"(?!)"
 
 
 class Catalogue(Variants):

@@ -153,6 +153,10 @@ class Variants:
             for first in range(0, total, size)
         ]
 
+    def checkpoint_file(self, run: Run, first: str, last: str) -> str:
+        """Side file of a training: no output, so that it outlives a killed job."""
+        return f"{self.results}/.partial/{run.variant}/{run.configuration}/splits-{first}-{last}.pt"
+
     def splits(self, variant: str, first: str | int, last: str | int) -> list[int]:
         """The splits of a run file's name.
 

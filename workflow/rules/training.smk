@@ -24,9 +24,8 @@ rule train:
         splits=lambda wildcards: catalogue.splits(
             wildcards.variant, wildcards.first, wildcards.last
         ),
-        checkpoint=lambda wildcards: (
-            f"{RESULTS}/.partial/{wildcards.variant}/{wildcards.configuration}"
-            f"/splits-{wildcards.first}-{wildcards.last}.pt"
+        checkpoint=lambda wildcards: catalogue.checkpoint_file(
+            Run(wildcards.variant, wildcards.configuration), wildcards.first, wildcards.last
         ),
     message:
         "Training {wildcards.variant}, {wildcards.configuration}, splits {wildcards.first} to {wildcards.last}"
