@@ -31,8 +31,8 @@ wildcard_constraints:
     variant=one_of(catalogue.variants),
     source=one_of(config["sources"]),
     configuration=r"[a-z_]+(=[^/,]+(,[a-z_]+=[^/,]+)*)?",
-    first=r"\d+",
-    last=r"\d+",
+    first=r"0|[1-9]\d*",
+    last=r"0|[1-9]\d*",
 
 
 include: "workflow/rules/data.smk"

@@ -6,7 +6,7 @@ again, and nothing else.
 """
 
 GRAPH = 1
-FACTORS = 1
+FACTORS = 2
 TRAINING = 1
 SEARCH = 1
 STATISTICS = 1

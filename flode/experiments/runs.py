@@ -15,7 +15,7 @@ import torch
 from flode.datasets.graph import Graph
 from flode.devices import resolve_device
 from flode.experiments.hyperparameters import architecture_keywords, training_keywords
-from flode.experiments.progress import Progress, duration
+from flode.experiments.progress import Progress
 from flode.experiments.provenance import commit, versions
 from flode.files import atomic_write
 from flode.model import Architecture, Operator
@@ -123,7 +123,7 @@ def run_configuration(
                 record["best_epoch"],
                 record["epochs"],
             )
-        logger.info("%s: %s for %d splits", title, duration(seconds), len(trained))
+        logger.info("%s: trained %d of %d splits", title, len(records), len(splits))
         progress.done = len(records)
         resume.save(None)
     return {
@@ -147,7 +147,18 @@ def write_run(document: dict, path: str | Path, checkpoint: str | Path | None = 
     with atomic_write(path) as temporary:
         temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if checkpoint is not None:
-        Path(checkpoint).unlink(missing_ok=True)
+        _remove(Path(checkpoint))
+
+
+def _remove(checkpoint: Path) -> None:
+    """Delete a side file, what killed jobs left half-written beside it, and empty folders."""
+    for leftover in [checkpoint, *checkpoint.parent.glob(f".{checkpoint.stem}.*.tmp.pt")]:
+        leftover.unlink(missing_ok=True)
+    for folder in (checkpoint.parent, checkpoint.parent.parent):
+        try:
+            folder.rmdir()
+        except OSError:  # other runs' checkpoints are in it, or it has never been made
+            return
 
 
 class Checkpoint:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -39,9 +40,26 @@ class Schema:
         Raises:
             ConfigurationError: listing every fault, one a line.
         """
-        faults = sorted(set(_messages(self._validator.iter_errors(value), where)))
+        faults = sorted(
+            {
+                *_messages(self._validator.iter_errors(value), where),
+                *_not_finite(value, where),
+            }
+        )
         if faults:
             raise ConfigurationError("\n".join(faults))
+
+
+def _not_finite(value, where: str, key: str = "") -> Iterable[str]:
+    """NaN and infinities, which JSON Schema lets pass."""
+    if isinstance(value, dict):
+        for name, entry in value.items():
+            yield from _not_finite(entry, where, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield from _not_finite(entry, where, f"{key}.{index}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield f"{where}: {key} is {value!r}; a finite number is allowed"
 
 
 def _messages(errors: Iterable[ValidationError], where: str) -> Iterable[str]:

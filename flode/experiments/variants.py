@@ -277,8 +277,25 @@ class Variants:
                 f"variants.{variant}.{unfit[0]} is {spec[unfit[0]]!r}, but dataset"
                 f" {spec['dataset']} is {kind}; allowed are {', '.join(sorted(allowed))}"
             )
+        if generated:
+            self._check_generator(variant)
         if not generated and "undirected" not in spec:
             raise ConfigurationError(f"variants.{variant}: the key 'undirected' is missing")
+
+    def _check_generator(self, variant: str) -> None:
+        where, generator = f"variants.{variant}.generator", self._generator(variant)
+        size, train = generator["cluster_size"], generator["train_per_cluster"]
+        if train > size:
+            raise ConfigurationError(
+                f"{where}: train_per_cluster is {train}; at most cluster_size, {size}, is allowed"
+            )
+        left = generator["clusters"] * (size - train)
+        if generator["validation"] >= left:
+            raise ConfigurationError(
+                f"{where}: validation is {generator['validation']}; less than {left} is allowed,"
+                f" the nodes that {generator['clusters']} clusters of {size} have besides"
+                f" {train} training nodes each"
+            )
 
     def _entry(self, group: str, name: str) -> dict:
         self._lookup(group, name, group)

@@ -104,6 +104,16 @@ class FLODE(nn.Module):
             ValueError: features that do not fit the graph or ``in_channels``, or an index of
                 another dtype.
         """
+        if not isinstance(factors, Factors):
+            raise ValueError(
+                f"factors is a {type(factors).__name__}; allowed are the Factors of"
+                " flode.factorize, or data.factors after flode.FactorizeSNA"
+            )
+        if isinstance(x, Tensor) and (x.dim() != 2 or x.layout != torch.strided):
+            raise ValueError(
+                f"x has shape {tuple(x.shape)} and layout {x.layout}; allowed is a dense (N, F)"
+                " tensor, or a scipy sparse array"
+            )
         if index is not None and index.dtype != torch.int64:
             raise ValueError(
                 f"index has dtype {index.dtype}; allowed is torch.int64 (of a mask, take"

@@ -28,6 +28,9 @@ class FactorizeSNA(BaseTransform):
         self.flow = flow
         self.device = device
 
+    def __repr__(self) -> str:
+        return f"FactorizeSNA(rank={self.rank}, flow={self.flow!r})"
+
     def forward(self, data: Data) -> Data:
         weight = data.edge_weight.cpu().numpy() if "edge_weight" in data else None
         laplacian = sna(data.edge_index.cpu().numpy(), weight, data.num_nodes, self.flow)

@@ -75,6 +75,11 @@ def read_published(path: str | Path) -> pd.DataFrame:
         raise ValueError(
             f"{path}: columns {', '.join(missing)} are missing; allowed: {', '.join(COLUMNS)}"
         )
+    if frame.empty:
+        raise ValueError(f"{path}: has no rows; allowed: one for each published number")
+    for line, group in enumerate(frame["group"], start=2):
+        if not group.isdecimal():
+            raise ValueError(f"{path}: line {line}: group is {group!r}; allowed: an integer from 0")
     twice = frame[frame.duplicated(["subtable", "row", "column"])]
     if len(twice):
         cell = ", ".join(twice.iloc[0][["subtable", "row", "column"]])

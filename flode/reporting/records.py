@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,6 +190,7 @@ def _read(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"{path}: schema is {schema!r}; allowed: {SCHEMA}")
     for key, kind in _KEYS.items():
         require(content, key, kind, str(path))
+    _check_name(Path(path), content)
     if content["metric"] not in PERCENT_METRICS:
         allowed = " or ".join(PERCENT_METRICS)
         raise ValueError(f"{path}: metric is {content['metric']!r}; allowed: {allowed}")
@@ -197,6 +199,18 @@ def _read(path: str | Path) -> dict[str, Any]:
     for index, record in enumerate(content["records"]):
         _check_record(record, f"{path}: records[{index}]")
     return content
+
+
+def _check_name(path: Path, content: Mapping[str, Any]) -> None:
+    """``<variant>/<configuration>/splits-<first>-<last>.json`` must hold what it says."""
+    if not re.fullmatch(r"splits-\d+-\d+\.json", path.name) or len(path.parts) < 3:
+        return
+    for key, expected in zip(("configuration", "variant"), path.parts[-2:-4:-1], strict=True):
+        if content[key] != expected:
+            raise ValueError(
+                f"{path}: {key} is {content[key]!r}, but the file's path says {expected!r}; delete"
+                " the file to have it made again"
+            )
 
 
 def _check_record(record: Any, where: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ TOLERANCE = 1e-6
 EXACT_NODES = 6000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Factors:
     """``L = left · diag(values) · rightᵀ`` of numerical rank r, largest modulus first.
 
@@ -42,6 +43,10 @@ class Factors:
     right: torch.Tensor | None
     total_variance: float
     truncated: bool = False
+
+    def __repr__(self) -> str:
+        kind = "symmetric" if self.symmetric else "directed"
+        return f"Factors({self.num_nodes} nodes, rank {self.rank}, {kind})"
 
     @property
     def num_nodes(self) -> int:
@@ -108,12 +113,15 @@ class Factors:
         """
         try:
             with safe_open(str(path), framework="pt") as file:
-                header = json.loads(file.metadata()[f"graph {graph}"])
+                header = json.loads(file.metadata()["graphs"])[graph]
                 names = {name: f"{graph}.{name}" for name in ("left", "values", "right")}
                 tensors = {
                     name: file.get_tensor(stored) if stored in file.keys() else None  # noqa: SIM118
                     for name, stored in names.items()
                 }
+                for name, checksum in header.pop("crc32").items():
+                    if _crc32(tensors[name]) != checksum:
+                        raise ValueError(f"the checksum of {name} is wrong")
                 return cls(**tensors, **header)
         except FileNotFoundError:
             raise
@@ -126,16 +134,22 @@ class Factors:
 
 def save_factors(factors: Iterable[Factors], path: str | Path) -> None:
     """Write the factors of a variant's graphs to one safetensors file, whole or not at all."""
-    tensors, headers = {}, {}
+    tensors, headers = {}, []
     for graph, one in enumerate(factors):
+        header = {"total_variance": one.total_variance, "truncated": one.truncated, "crc32": {}}
         for name in ("left", "values", "right"):
             if (tensor := getattr(one, name)) is not None:
-                tensors[f"{graph}.{name}"] = tensor.cpu().contiguous()
-        header = {"total_variance": one.total_variance, "truncated": one.truncated}
-        headers[f"graph {graph}"] = json.dumps(header)
+                tensor = tensors[f"{graph}.{name}"] = tensor.cpu().contiguous()
+                header["crc32"][name] = _crc32(tensor)
+        headers.append(header)
     with atomic_write(path) as temporary:
-        save_file(tensors, temporary, headers)
+        # One key: safetensors writes several in an order that changes from run to run.
+        save_file(tensors, temporary, {"graphs": json.dumps(headers)})
         temporary.chmod(0o644)  # safetensors makes a file for its owner alone
+
+
+def _crc32(tensor: torch.Tensor) -> int:
+    return zlib.crc32(memoryview(tensor.numpy()).cast("B")) if tensor.numel() else 0
 
 
 def resolve_rank(rank: int | float | None, num_nodes: int) -> int | None:

@@ -15,8 +15,10 @@ def load(*paths):
 
 
 def test_a_configuration_spread_over_files_is_joined_by_split(tmp_path):
-    late = write_run(tmp_path, "splits-2-3", run_content(test=[0.8, 0.9], first=2, device="gpu"))
-    early = write_run(tmp_path, "splits-0-1", run_content(test=[0.6, 0.7]))
+    folder = tmp_path / KEY[0] / KEY[1]
+    folder.mkdir(parents=True)
+    late = write_run(folder, "splits-2-3", run_content(test=[0.8, 0.9], first=2, device="gpu"))
+    early = write_run(folder, "splits-0-1", run_content(test=[0.6, 0.7]))
     other = write_run(tmp_path, "other", run_content("b0.2", test=[0.5]))
     runs = load_runs([late, other, early])
     assert list(runs) == [KEY, ("b0.2", "default")]
@@ -27,6 +29,14 @@ def test_a_configuration_spread_over_files_is_joined_by_split(tmp_path):
     assert score.mean == pytest.approx(75)
     assert score.std == pytest.approx(100 * np.std([0.6, 0.7, 0.8, 0.9]))
     assert score.n == 4
+
+
+def test_a_run_file_in_another_runs_place_is_refused(tmp_path):
+    folder = tmp_path / "another" / KEY[1]
+    folder.mkdir(parents=True)
+    path = write_run(folder, "splits-0-1", run_content())
+    with pytest.raises(ValueError, match=r"splits-0-1.json: variant is .* path says 'another'"):
+        load_runs([path])
 
 
 def test_a_file_given_twice_counts_once(tmp_path):

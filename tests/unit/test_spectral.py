@@ -345,6 +345,27 @@ def test_one_file_holds_the_factors_of_many_graphs(tmp_path):
         Factors.load(path, 2)
 
 
+def test_a_flipped_bit_is_found(tmp_path):
+    path = tmp_path / "factors.safetensors"
+    rng = np.random.default_rng(0)
+    factorize(sna(rng.integers(0, 20, (2, 80)), None, 20)).save(path)
+    content = bytearray(path.read_bytes())
+    content[-100] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"factors.safetensors: damaged.*checksum"):
+        Factors.load(path)
+
+
+def test_saving_twice_writes_the_same_bytes(tmp_path):
+    rng = np.random.default_rng(0)
+    many = [factorize(sna(rng.integers(0, 9, (2, 30)), None, 9)) for _ in range(4)]
+    contents = set()
+    for number in range(8):
+        save_factors(many, tmp_path / f"{number}.safetensors")
+        contents.add((tmp_path / f"{number}.safetensors").read_bytes())
+    assert len(contents) == 1
+
+
 def test_damaged_files_are_named(tmp_path):
     path = tmp_path / "factors.safetensors"
     factorize(random_laplacian(9)).save(path)

@@ -168,11 +168,11 @@ def test_a_killed_run_resumes_and_gives_the_undisturbed_result(tmp_path):
     )
     partial = disturbed / PREFIX / ".partial"
     deadline = time.monotonic() + 120
-    while not list(partial.rglob("*.pt")) and time.monotonic() < deadline:
+    while not list(partial.rglob("splits-*.pt")) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    assert list(partial.rglob("*.pt")), "killed before the first checkpoint"
+    assert list(partial.rglob("splits-*.pt")), "killed before the first checkpoint"
     assert not (disturbed / RUN).exists(), "killed too late to say anything"
     snakemake(disturbed, "--unlock", check=False)
     done = snakemake(disturbed, RUN)
