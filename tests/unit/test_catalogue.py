@@ -47,6 +47,23 @@ def test_hyperparameters_of_dsbm_are_the_published_ones():
         assert values[row.row] == pytest.approx(float(row.mean)), row
 
 
+def test_hyperparameters_of_real_graphs_are_the_published_ones():
+    import pandas as pd
+
+    found = catalogue()
+    published = pd.read_csv(ROOT / "config/published/hyperparameters.csv", dtype=str)
+    columns = found.table_settings("hyperparameters")["spec"]["subtables"]
+    compared = 0
+    for row in published.itertuples():
+        if row.row in ("exponent", "step_size", "dirichlet_energy"):  # learned
+            continue
+        cell = columns[row.subtable]["columns"][row.column]
+        values = found.hyperparameters(Run(cell["variant"]))
+        assert values[row.row] == pytest.approx(float(row.mean)), row
+        compared += 1
+    assert compared == 8 * 13
+
+
 def test_later_levels_override_earlier_ones():
     overlay = {
         "hyperparameters": {"patience": 7, "epochs": 8, "num_layers": 9},
