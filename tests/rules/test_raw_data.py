@@ -79,3 +79,41 @@ def test_an_unknown_raw_file_is_refused(tmp_path, overlay):
     done = snakemake(folder, "raw/planetoid/data/ind.dora.x", check=False)
     assert done.returncode != 0
     assert "planetoid/data/ind.dora.x is not in" in done.stdout
+
+
+def test_keep_going_writes_the_table_and_says_what_was_not_run(tmp_path, overlay, mirror):
+    """Statistics of three graphs, one of whose files is not in the mirror."""
+    root, _ = mirror
+    partial = tmp_path / "mirror"
+    for path in root.rglob("*.*"):
+        if path.is_file() and path.name != "minesweeper.npz":
+            copy = partial / path.relative_to(root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.symlink_to(path)
+    rows = {
+        "undirected": "chameleon-undirected",
+        "directed": "chameleon-directed",
+        "heterophilous": "minesweeper",
+    }
+    table = {
+        "kind": "datasets",
+        "caption": "Three graphs.",
+        "label": "tab:three",
+        "published": "config/published/datasets.csv",
+        "subtables": {
+            name: {"caption": name, "rows": {variant: {}}} for name, variant in rows.items()
+        },
+    }
+    folder = working_copy(tmp_path / "copy", overlay)
+    write_overlay(folder, overlay, {"data": {"mirror": str(partial)}, "tables": {"three": table}})
+    target = f"{PREFIX}/tables/three.csv"
+    done = snakemake(folder, target, check=False)
+    assert done.returncode != 0
+    assert "minesweeper.npz could not be fetched" in done.stdout
+    assert not (folder / target).exists()
+    done = snakemake(folder, target, "--keep-going", check=False)
+    assert done.returncode != 0
+    assert "table three is written with what was run" in done.stdout
+    text = (folder / target).read_text()
+    assert "raw/heterophilous-graphs/data/minesweeper.npz could not be fetched" in text
+    assert f"{PREFIX}/statistics/chameleon-directed.json" in text
