@@ -37,3 +37,25 @@ def write_text_atomic(path: str | Path, text: str) -> None:
     """Write ``text`` to ``path`` as UTF-8 with ``\\n`` line ends, whole or not at all."""
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def naming_damage(path: str | Path, what: str) -> Iterator[None]:
+    """Turn whatever reading a file raises into one error that names it.
+
+    Args:
+        path: the file.
+        what: what it is if it is not damaged, as in "no graph file".
+
+    Raises:
+        FileNotFoundError: as it came.
+        ValueError: for any other exception; its own words are in the message.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # zlib, zipfile, numpy and safetensors each raise their own
+        raise ValueError(
+            f"{path}: damaged, or {what} ({error}); delete it to have it made again"
+        ) from error

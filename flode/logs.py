@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from pathlib import Path
 
 
@@ -26,8 +27,8 @@ def start_log(path: str | Path, name: str = "") -> logging.Logger:
     logger.setLevel(logging.INFO)
     logger.handlers = [file, terminal]
 
-    def on_exception(kind, error, traceback):
-        file.stream.write("".join(_format(kind, error, traceback)))
+    def on_exception(kind, error, trace):
+        file.stream.write("".join(traceback.format_exception(kind, error, trace)))
         file.flush()
         message = str(error) if isinstance(error, (ValueError, OSError, RuntimeError)) else ""
         print(f"{name}: {kind.__name__}: {message or error!r}", file=sys.stderr)
@@ -35,9 +36,3 @@ def start_log(path: str | Path, name: str = "") -> logging.Logger:
 
     sys.excepthook = on_exception
     return logger
-
-
-def _format(kind, error, traceback):
-    import traceback as tracebacks
-
-    return tracebacks.format_exception(kind, error, traceback)

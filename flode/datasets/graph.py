@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from flode.files import atomic_write
+from flode.files import atomic_write, naming_damage
 
 _MASKS = ("train", "validation", "test")
 
@@ -141,7 +140,7 @@ class Graph:
         Raises:
             ValueError: the file is damaged, no graph file, or has no such graph; it is named.
         """
-        with _naming(path, f"no graph file with a graph {graph}"):
+        with naming_damage(path, f"no graph file with a graph {graph}"):
             with np.load(path, allow_pickle=False) as stored:
                 prefix = f"{graph}."
                 arrays = {
@@ -173,23 +172,11 @@ def count_graphs(path: str | Path) -> int:
     Raises:
         ValueError: the file is damaged or holds none; it is named.
     """
-    with _naming(path, "no graph file"), np.load(path, allow_pickle=False) as stored:
+    with naming_damage(path, "no graph file"), np.load(path, allow_pickle=False) as stored:
         count = sum(name.endswith(".labels") for name in stored.files)
         if not count:
             raise ValueError("no graph in it")
         return count
-
-
-@contextmanager
-def _naming(path: str | Path, what: str) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # zlib, zipfile and numpy each raise their own
-        raise ValueError(
-            f"{path}: damaged, or {what} ({error}); delete it to have it made again"
-        ) from error
 
 
 def _arrays(graph: Graph) -> dict[str, np.ndarray]:

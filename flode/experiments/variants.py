@@ -135,11 +135,8 @@ class Variants:
 
     def raw_files(self, variant: str) -> list[str]:
         """Raw files that a variant is built from; none where it is generated."""
-        folder = self.config["data"]["folder"]
-        if self.is_generated(variant):
-            return []
-        files = self._registry.raw_files(self._dataset_name(variant))
-        return [f"{folder}/{file.source}/{file.path}" for file in files]
+        files = self._raw_files_by_role(variant).values()
+        return [path for found in files for path in ([found] if isinstance(found, str) else found)]
 
     def run_files(self, run: Run) -> list[str]:
         """Run files of a configuration, ``training.splits_per_job`` splits each."""

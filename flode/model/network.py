@@ -35,6 +35,17 @@ class Masks:
     projected: Tensor | None = None
 
 
+def drops_input(masks: Masks | None) -> bool:
+    """Whether these masks drop input features."""
+    return masks is not None and masks.input is not None
+
+
+def affine(parameters: Parameters) -> Tensor:
+    """The encoder's first layer, weights and then bias: ``(S, P, K, F + 1)``."""
+    weight, bias = parameters["encoder.0.weight"], parameters["encoder.0.bias"]
+    return torch.cat([weight, bias.unsqueeze(-1)], dim=-1)
+
+
 @dataclass(frozen=True)
 class Product:
     """States that are a product, ``left @ right``, kept apart: ``(S, C, J)`` and ``(S, J, n)``."""

@@ -160,14 +160,14 @@ class Features:
         if self.is_sparse:
             product = self._matrix(mask) @ weight.flatten(0, 1).T
             return product.T.unflatten(0, weight.shape[:2])
-        return times(weight, self._dense) if mask is None else weight @ (self._dense * mask)
+        return times(weight, self._dense) if mask is None else weight @ self.dropped(mask)
 
     def project(self, operator: Operator, mask: Tensor | None = None) -> Tensor:
         """Features in the right singular basis, ``Xᵀ V``: ``(F, r)``, or ``(…, F, r)`` masked."""
         if self.is_sparse:
             product = self._matrix(mask, by_feature=True) @ operator.right
             return product if mask is None else product[None]
-        return (self._dense if mask is None else self._dense * mask) @ operator.right
+        return self.dropped(mask) @ operator.right
 
     def dropped(self, mask: Tensor | None) -> Tensor:
         """Dense (masked) features, ``(F, N)`` or ``(S, F, N)``."""

@@ -21,7 +21,16 @@ import torch
 from torch import Tensor
 
 from flode.model.architecture import Architecture
-from flode.model.network import Masks, Parameters, Product, States, decode, encode
+from flode.model.network import (
+    Masks,
+    Parameters,
+    Product,
+    States,
+    affine,
+    decode,
+    drops_input,
+    encode,
+)
 from flode.model.operator import Features, Nodes, Operator, times
 from flode.model.planes import integer_power, multiply, one_plus
 
@@ -67,22 +76,21 @@ class Path:
         Requests whose encoder drops nothing share one pass.
         """
         shared = None
-        results = []
+        results: list[States | None] = [None] * len(requests)
         # A pass with gradients first, so that one without can use it.
-        for request in sorted(requests, key=lambda request: not request.gradient):
+        for place, request in sorted(enumerate(requests), key=lambda entry: not entry[1].gradient):
             masks = request.masks
             plain = masks is None or (
                 masks.input is None and not any(mask is not None for mask in masks.encoder)
             )
             with torch.set_grad_enabled(request.gradient and torch.is_grad_enabled()):
-                if plain and shared is not None:
-                    code = tuple(part.detach() for part in shared)
-                    code = shared if request.gradient else code
-                else:
+                if not plain or shared is None:
                     code = self.code(parameters, masks)
                     shared = code if plain else shared
-                results.append((request, self.read(code, request.nodes)))
-        return [next(states for done, states in results if done is request) for request in requests]
+                else:
+                    code = shared if request.gradient else tuple(p.detach() for p in shared)
+                results[place] = self.read(code, request.nodes)
+        return results
 
     def logits(self, parameters: Parameters, requests: list[Request]) -> list[Tensor]:
         """Logits ``(S, classes, n)`` of each request."""
@@ -136,7 +144,7 @@ class _Basis(Path):
 
     def code(self, parameters, masks):
         projected = self.projected
-        if projected is not None and masks is not None and masks.input is not None:
+        if projected is not None and drops_input(masks):
             projected = None
             if self.features.is_sparse:  # few entries, and one mask for all splits: cheap anew
                 columns = self.features.project(self.operator, masks.input)[0]
@@ -145,10 +153,7 @@ class _Basis(Path):
         if self.architecture.ode or projected is None:
             x = encode(self.architecture, parameters, self.features, masks)
         if projected is not None:
-            weight = torch.cat(
-                [parameters["encoder.0.weight"], parameters["encoder.0.bias"].unsqueeze(-1)], dim=-1
-            )
-            z = times(weight.flatten(1, 2), projected)
+            z = times(affine(parameters).flatten(1, 2), projected)
         else:
             z = times(x, self.operator.right)
         added = self.evolve(parameters, z)
@@ -260,7 +265,7 @@ class Powers(Path):
         blocks, own, tracked = [self.plain[-1:]], [], []
         plain = None
         for request in requests:
-            masked = request.masks is not None and request.masks.input is not None
+            masked = drops_input(request.masks)
             if masked or plain is None:
                 own.append(len(blocks))
                 blocks.append(self._projected(request.masks) if masked else self.plain[:-1])
@@ -326,9 +331,7 @@ class Powers(Path):
         return times(torch.cat([features, moved[:, :, :1]], dim=2).flatten(1, 2), nodes.left)
 
     def _combine(self, parameters: Parameters, request: Request, propagated: Tensor) -> Product:
-        weight = torch.cat(
-            [parameters["encoder.0.weight"], parameters["encoder.0.bias"].unsqueeze(-1)], dim=-1
-        )
+        weight = affine(parameters)
         c = self.coefficients(parameters).transpose(2, 3)  # (S, P, K, 1)
         layers = self.architecture.num_layers
         if not self.architecture.ode:
@@ -337,7 +340,7 @@ class Powers(Path):
         for j in range(1, layers + 1):
             terms.append(multiply(terms[-1], c) * ((layers - j + 1) / j))
         start = self.columns
-        if request.masks is not None and request.masks.input is not None:
+        if drops_input(request.masks):
             dropped = self.features.dropped(request.masks.input)
             start = torch.cat([dropped, start[-1:].expand(len(dropped), 1, -1)], dim=1)
         start = request.nodes.take(start if start.dim() == 3 else start[None])

@@ -1,7 +1,7 @@
 """Tables of an unfinished workflow: what was run, and for the rest why it was not.
 
-``python -m flode.reporting.partial SCHEMAS`` reads ``{"config": ..., "results": ...}`` from its
-standard input. It writes each table that has some of its files and lacks others.
+``python -m flode.reporting.partial SCHEMAS`` reads the configuration, as JSON, from its standard
+input. It writes each table that has some of its files and lacks others.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _reason(catalogue: Catalogue, variant: str) -> str:
 
 
 if __name__ == "__main__":
-    made = write_partial_tables(Catalogue(json.load(sys.stdin)["config"], sys.argv[1]))
+    made = write_partial_tables(Catalogue(json.load(sys.stdin), sys.argv[1]))
     for table in made:
         print(
             f"table {table} is written with what was run; other cells say why not", file=sys.stderr

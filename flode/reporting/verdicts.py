@@ -26,7 +26,6 @@ MEAN_RULE = (
     "or AUROCs differ by less than half a point"
 )
 
-
 #: The rule for exact numbers, as tables state it.
 EXACT_RULE = "Reproduced: the number rounds to the published one at its printed digits"
 
@@ -82,12 +81,8 @@ def mean_verdict(measured: Summary | None, published: Published, metric: str) ->
     only a point, equality at the printed digits decides, since the printed mean is rounded.
     Also: ``not run``, ``not published``, ``published values disagree``.
     """
-    if measured is None:
-        return NOT_RUN
-    if published.disagrees:
-        return DISAGREE
-    if published.mean is None:
-        return NOT_PUBLISHED
+    if open_verdict := _open(measured, published):
+        return open_verdict
     difference = measured.mean - published.mean
     if metric in PERCENT_METRICS and abs(difference) < HALF_POINT:
         return REPRODUCED
@@ -103,12 +98,8 @@ def mean_verdict(measured: Summary | None, published: Published, metric: str) ->
 
 def exact_verdict(measured: float | None, published: Published) -> str:
     """Verdict on a number without spread: equal at the printed digits, or not."""
-    if measured is None:
-        return NOT_RUN
-    if published.disagrees:
-        return DISAGREE
-    if published.mean is None:
-        return NOT_PUBLISHED
+    if open_verdict := _open(measured, published):
+        return open_verdict
     if equal_at_printed_digits(measured, published.text):
         return REPRODUCED
     return HIGHER if measured > published.mean else LOWER
@@ -136,13 +127,18 @@ def place_verdict(place: int | None, tied: int, published: int | None, disagrees
 
 def setting_verdict(used: float | None, published: Published) -> str:
     """Verdict on a hyperparameter: the published value was used, or not."""
-    if used is None:
+    if open_verdict := _open(used, published):
+        return open_verdict
+    return REPRODUCED if math.isclose(used, published.mean, rel_tol=1e-9) else DIFFERS
+
+
+def _open(measured: object | None, published: Published) -> str | None:
+    """The verdict where there is nothing to compare, None where there is."""
+    if measured is None:
         return NOT_RUN
     if published.disagrees:
         return DISAGREE
-    if published.mean is None:
-        return NOT_PUBLISHED
-    return REPRODUCED if math.isclose(used, published.mean, rel_tol=1e-9) else DIFFERS
+    return NOT_PUBLISHED if published.mean is None else None
 
 
 def equal_at_printed_digits(value: float, printed: str) -> bool:

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from scipy import sparse
 from sklearn.utils.extmath import randomized_range_finder, randomized_svd
 
-from flode.files import atomic_write
+from flode.files import atomic_write, naming_damage
 from flode.spectral.sna import is_symmetric
 
 #: Singular values below this fraction of the largest count as zero (0^α = 0 for every α).
@@ -111,25 +111,20 @@ class Factors:
         Raises:
             ValueError: the file is damaged, no factor file, or has no such graph; it is named.
         """
-        try:
-            with safe_open(str(path), framework="pt") as file:
-                header = json.loads(file.metadata()["graphs"])[graph]
-                names = {name: f"{graph}.{name}" for name in ("left", "values", "right")}
-                tensors = {
-                    name: file.get_tensor(stored) if stored in file.keys() else None  # noqa: SIM118
-                    for name, stored in names.items()
-                }
-                for name, checksum in header.pop("crc32").items():
-                    if _crc32(tensors[name]) != checksum:
-                        raise ValueError(f"the checksum of {name} is wrong")
-                return cls(**tensors, **header)
-        except FileNotFoundError:
-            raise
-        except Exception as error:
-            raise ValueError(
-                f"{path}: damaged, or no factor file with a graph {graph} ({error}); delete it to"
-                " have it made again"
-            ) from error
+        with (
+            naming_damage(path, f"no factor file with a graph {graph}"),
+            safe_open(str(path), framework="pt") as file,
+        ):
+            header = json.loads(file.metadata()["graphs"])[graph]
+            names = {name: f"{graph}.{name}" for name in ("left", "values", "right")}
+            tensors = {
+                name: file.get_tensor(stored) if stored in file.keys() else None  # noqa: SIM118
+                for name, stored in names.items()
+            }
+            for name, checksum in header.pop("crc32").items():
+                if _crc32(tensors[name]) != checksum:
+                    raise ValueError(f"the checksum of {name} is wrong")
+            return cls(**tensors, **header)
 
 
 def save_factors(factors: Iterable[Factors], path: str | Path) -> None:

@@ -20,6 +20,9 @@ from flode.training.metrics import METRICS
 #: Epochs between looks at a GPU's results; the results do not depend on it.
 GPU_SYNC_EPOCHS = 20
 
+#: What a trainer keeps for each split besides parameters: tensors ``(S,)``.
+_PER_SPLIT = ("best", "best_epoch", "stopped_at", "failed_at")
+
 
 @dataclass(frozen=True)
 class TrainingSettings:
@@ -245,18 +248,22 @@ class StackedTrainer:
             return
         index = torch.tensor(rows, device=self.device)
         moments = {
-            name: {
-                key: entry[index] if entry.dim() else entry
-                for key, entry in self.optimizer.state[value].items()
-            }
-            for name, value in self.values.items()
-            if value in self.optimizer.state
+            name: {key: entry[index] if entry.dim() else entry for key, entry in moment.items()}
+            for name, moment in self._moments().items()
         }
         values = {name: value.detach()[index] for name, value in self.values.items()}
         self._stack([self.splits[row] for row in rows], values, moments)
-        for name in ("best", "best_epoch", "stopped_at", "failed_at"):
+        for name in _PER_SPLIT:
             setattr(self, name, getattr(self, name)[index])
         self.best_parameters = {name: value[index] for name, value in self.best_parameters.items()}
+
+    def _moments(self) -> dict[str, dict[str, Tensor]]:
+        """The optimiser's state by the parameters' names."""
+        return {
+            name: dict(self.optimizer.state[value])
+            for name, value in self.values.items()
+            if value in self.optimizer.state
+        }
 
     def state_dict(self) -> dict:
         """All that is needed to go on from here, bit for bit: tensors and plain numbers."""
@@ -264,15 +271,8 @@ class StackedTrainer:
             "epoch": self.epoch,
             "splits": list(self.splits),
             "values": {name: value.detach() for name, value in self.values.items()},
-            "moments": {
-                name: dict(self.optimizer.state[value])
-                for name, value in self.values.items()
-                if value in self.optimizer.state
-            },
-            "best": self.best,
-            "best_epoch": self.best_epoch,
-            "stopped_at": self.stopped_at,
-            "failed_at": self.failed_at,
+            "moments": self._moments(),
+            **{name: getattr(self, name) for name in _PER_SPLIT},
             "best_parameters": self.best_parameters,
             "finished": [vars(trained) for trained in self.finished],
         }
@@ -293,7 +293,7 @@ class StackedTrainer:
             {name: here(value) for name, value in state["values"].items()},
             state["moments"],
         )
-        for name in ("best", "best_epoch", "stopped_at", "failed_at"):
+        for name in _PER_SPLIT:
             setattr(self, name, here(state[name]))
         self.best_parameters = {
             name: here(value) for name, value in state["best_parameters"].items()
