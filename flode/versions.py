@@ -6,8 +6,8 @@ again, and nothing else.
 """
 
 GRAPH = 1
-FACTORS = 2
-TRAINING = 1
+FACTORS = 3
+TRAINING = 2
 SEARCH = 1
 STATISTICS = 1
 TABLE = 2

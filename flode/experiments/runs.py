@@ -22,7 +22,7 @@ from flode.model import Architecture, Operator
 from flode.spectral import Factors, sna
 from flode.spectral.factors import resolve_rank
 from flode.training.evaluation import evaluate
-from flode.training.trainer import NonFiniteLossError, StackedTrainer, TrainingSettings
+from flode.training.trainer import StackedTrainer, TrainingSettings
 
 logger = logging.getLogger("flode.runs")
 
@@ -57,7 +57,6 @@ def run_configuration(
         The content of a run file: what was run, with which versions, and a record a split.
 
     Raises:
-        NonFiniteLossError: with configuration, split and epoch in its message; nothing is written.
         ValueError: damaged inputs, named.
     """
     hyperparameters = settings["hyperparameters"]
@@ -99,30 +98,14 @@ def run_configuration(
             progress(trainer)
             resume.save_sometimes(trainer)
 
-        try:
-            trained = trainer.train_all(after_epoch)
-        except NonFiniteLossError as error:
-            error.args = (
-                f"{title}: the loss of split {error.split + offset} is not finite at epoch"
-                f" {error.epoch}; no result is written. A lower learning_rate or"
-                " initial_step_size, or fewer num_layers, may help",
-            )
-            raise
+        trained = trainer.train_all(after_epoch)
         laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes, settings["flow"])
         seconds = time.monotonic() - started
         for one in trained:
             record = evaluate(trainer.path, one, graph, laplacian)
             record = {"split": one.split + offset, **record, "seconds": seconds / len(trained)}
             records.append(record)
-            logger.info(
-                "%s: split %d: validation %.2f %%, test %.2f %% at epoch %d of %d",
-                title,
-                record["split"],
-                100 * record["validation"],
-                100 * record["test"],
-                record["best_epoch"],
-                record["epochs"],
-            )
+            _log_record(title, record)
         logger.info("%s: trained %d of %d splits", title, len(records), len(splits))
         progress.done = len(records)
         resume.save(None)
@@ -140,6 +123,26 @@ def run_configuration(
         "commit": commit(),
         "records": sorted(records, key=lambda record: record["split"]),
     }
+
+
+def _log_record(title: str, record: Mapping) -> None:
+    split, diverged = record["split"], record["diverged_at"]
+    if diverged:
+        logger.warning(
+            "%s: the loss of split %d is not finite at epoch %d: it ends there. A lower"
+            " learning_rate or initial_step_size, or fewer num_layers, may help",
+            title, split, diverged,
+        )  # fmt: skip
+    if record["best_epoch"]:
+        logger.info(
+            "%s: split %d: validation %.2f %%, test %.2f %% at epoch %d of %d",
+            title,
+            split,
+            100 * record["validation"],
+            100 * record["test"],
+            record["best_epoch"],
+            record["epochs"],
+        )
 
 
 def write_run(document: dict, path: str | Path, checkpoint: str | Path | None = None) -> None:

@@ -27,17 +27,44 @@ def times(states: Tensor, matrix: Tensor) -> Tensor:
     return states @ matrix
 
 
+#: Bytes of rows of U that a set of nodes keeps ready; more are gathered at each use.
+MAX_GATHERED = 2 * 2**30
+
+
+class _GatherAndMultiply(torch.autograd.Function):
+    """``states[s] @ left[index[s]].T``, split by split, without keeping the gathered rows."""
+
+    @staticmethod
+    def forward(ctx, states, left, index):
+        ctx.save_for_backward(left, index)
+        return torch.stack([x @ left[i].T for x, i in zip(states, index, strict=True)])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        left, index = ctx.saved_tensors
+        return torch.stack([g @ left[i] for g, i in zip(gradient, index, strict=True)]), None, None
+
+
 @dataclass(frozen=True, eq=False)
 class Nodes:
     """Nodes at which states are asked for.
 
     Attributes:
         index: ``(n,)`` for all splits alike, ``(S, n)`` for each its own, None for all nodes.
-        left: rows of U (or Q) at these nodes, transposed: ``(r, n)`` or ``(S, r, n)``.
+        left: rows of U (or Q) at these nodes, transposed: ``(r, n)`` or ``(S, r, n)``; where they
+            would take more than ``MAX_GATHERED``, U itself, ``(N, r)``.
+        gathered: which of the two ``left`` is.
     """
 
     index: Tensor | None
     left: Tensor
+    gathered: bool = True
+
+    def read(self, states: Tensor) -> Tensor:
+        """From ``(S, C, r)`` to these nodes, ``(S, C, n)``: times Uᵀ's columns."""
+        if self.gathered:
+            return times(states, self.left)
+        return _GatherAndMultiply.apply(states, self.left, self.index)
 
     def take(self, states: Tensor) -> Tensor:
         """Columns of ``(S or 1, C, N)`` states at these nodes: ``(S or 1, C, n)``."""
@@ -89,6 +116,9 @@ class Operator:
     def nodes(self, index: Tensor) -> Nodes:
         """Make node subsets ready: ``(n,)`` or ``(S, n)`` int64."""
         index = index.to(self.left.device)
+        size = index.numel() * self.rank * self.left.element_size()
+        if index.dim() == 2 and size > MAX_GATHERED:
+            return Nodes(index, self.left, gathered=False)
         return Nodes(index, self.left[index].transpose(-1, -2).contiguous())
 
     def powers(self, exponent: Tensor) -> Tensor:

@@ -160,7 +160,7 @@ class _Basis(Path):
         return (x, added) if self.architecture.ode else (added,)
 
     def read(self, code, nodes):
-        added = times(code[-1], nodes.left)
+        added = nodes.read(code[-1])
         return nodes.take(code[0]) + added if self.architecture.ode else added
 
     def evolve(self, parameters: Parameters, z: Tensor) -> Tensor:
@@ -328,7 +328,7 @@ class Powers(Path):
         """A block's columns and the bias's of ``(S, powers, C, r)``, read at nodes:
         ``(S, powers · (F + 1), n)``."""
         features = self._block(moved, block, self.features.num_features)
-        return times(torch.cat([features, moved[:, :, :1]], dim=2).flatten(1, 2), nodes.left)
+        return nodes.read(torch.cat([features, moved[:, :, :1]], dim=2).flatten(1, 2))
 
     def _combine(self, parameters: Parameters, request: Request, propagated: Tensor) -> Product:
         weight = affine(parameters)

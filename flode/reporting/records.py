@@ -64,6 +64,16 @@ class Runs:
     records: tuple[Mapping[str, Any], ...]
     files: tuple[str, ...]
 
+    @property
+    def diverged(self) -> str | None:
+        """Which splits ended without a result, in words; None where all have one."""
+        found = [
+            f"split {record['split']} at epoch {record['diverged_at']}"
+            for record in self.records
+            if record["test"] is None
+        ]
+        return f"its training diverged ({', '.join(found)})" if found else None
+
     def score(self, subset: str = "test") -> Summary:
         """The metric over the splits, in percent; ``subset``: train, validation or test."""
         return summarise([100.0 * record[subset] for record in self.records])
@@ -217,6 +227,8 @@ def _check_record(record: Any, where: str) -> None:
     if not isinstance(record, dict):
         raise ValueError(f"{where} is {record!r}; allowed: a JSON object")
     require(record, "split", int, where, lambda split: split >= 0, "an integer from 0")
+    if record.get("diverged_at") and record.get("best_epoch") is None:
+        return  # it ended before it had a result
     for subset in ("train", "validation", "test"):
         require(
             record, subset, (int, float), where, lambda x: 0 <= x <= 1, "a fraction from 0 to 1"

@@ -72,6 +72,9 @@ def fill(record: Record, column: Column, runs: RunsByKey, reasons: Reasons | Non
         record["runs"] = ";".join(run.files)
         if run.quick:
             add_note(record, QUICK)
+        if run.diverged:
+            add_reason(record, run.diverged)
+            return None
         return run
     if column.key is None:
         add_note(record, "the configuration names no run for this column")

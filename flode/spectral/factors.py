@@ -13,15 +13,15 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from scipy import sparse
-from sklearn.utils.extmath import randomized_range_finder, randomized_svd
 
 from flode.files import atomic_write, naming_damage
 from flode.spectral.sna import is_symmetric
+from flode.spectral.subspace import truncated_eigh, truncated_svd
 
 #: Singular values below this fraction of the largest count as zero (0^α = 0 for every α).
 TOLERANCE = 1e-6
 
-#: Above this many nodes a truncated factorisation is a randomised one.
+#: Above this many nodes a truncated factorisation is one by subspace iteration.
 EXACT_NODES = 6000
 
 
@@ -35,7 +35,7 @@ class Factors:
         right: ``(N, r)`` right singular vectors V, or None when L is symmetric.
         total_variance: ``‖L‖_F²``, the sum of all squared singular values.
         truncated: whether singular values above the tolerance were left out (or, after a
-            randomised factorisation that filled its rank, may have been).
+            iterative factorisation that filled its rank, may have been).
     """
 
     left: torch.Tensor
@@ -176,12 +176,12 @@ def factorize(
     Args:
         laplacian: ``(N, N)`` SNA, sparse.
         rank: how many singular values to keep: None for all, an int, or a fraction of N. On up to
-            ``EXACT_NODES`` nodes an exact factorisation is cut; on larger graphs a randomised one
-            with power iterations is used.
+            ``EXACT_NODES`` nodes an exact factorisation is cut; on larger graphs filtered subspace
+            iteration (`flode.spectral.subspace`) is used, whose last vectors are near the best.
         tolerance: values below ``tolerance · σ₁`` are dropped with their vectors.
         device: where a dense factorisation runs. On CUDA the right singular vectors come from
             ``eigh`` of ``LᵀL``, which is much faster there; values are good to about 1e-8 · σ₁.
-        seed: of the randomised factorisation.
+        seed: of the subspace iteration's start.
 
     Returns:
         Factors in float64 on the CPU.
@@ -197,12 +197,12 @@ def factorize(
         raise ValueError("the SNA has entries that are not finite")
     wanted = resolve_rank(rank, num_nodes)
     symmetric = is_symmetric(laplacian)
-    randomized = wanted is not None and num_nodes > EXACT_NODES and wanted < num_nodes
-    factor = _randomized if randomized else _exact
+    iterative = wanted is not None and num_nodes > EXACT_NODES and wanted < num_nodes
+    factor = _subspace if iterative else _exact
     left, values, right = factor(laplacian, wanted, symmetric, device, seed)
     kept = values.abs() > tolerance * values.abs().max() if len(values) else values > 0
     keep = int(kept.sum())
-    truncated = wanted is not None and (wanted < keep or (randomized and wanted == keep))
+    truncated = wanted is not None and (wanted < keep or (iterative and wanted == keep))
     if wanted is not None:
         keep = min(keep, wanted)
     return Factors(
@@ -239,19 +239,7 @@ def _svd_by_gram(dense):
     return left / values.clamp(min=torch.finfo(torch.float64).tiny), values, right
 
 
-def _randomized(laplacian, rank, symmetric, device, seed):
-    if symmetric:
-        oversampled = min(rank + 10, laplacian.shape[0])
-        basis = randomized_range_finder(
-            laplacian,
-            size=oversampled,
-            n_iter=7,
-            power_iteration_normalizer="QR",
-            random_state=seed,
-        )
-        small = basis.T @ (laplacian @ basis)
-        values, vectors = np.linalg.eigh((small + small.T) / 2)
-        order = np.argsort(-np.abs(values), kind="stable")[:rank]
-        return torch.from_numpy(basis @ vectors[:, order]), torch.from_numpy(values[order]), None
-    left, values, right = randomized_svd(laplacian, n_components=rank, random_state=seed)
-    return torch.from_numpy(left), torch.from_numpy(values), torch.from_numpy(right.T.copy())
+def _subspace(laplacian, rank, symmetric, device, seed):
+    found = (truncated_eigh if symmetric else truncated_svd)(laplacian, rank, seed)
+    left, values, *right = map(torch.from_numpy, found)
+    return left, values, right[0] if right else None

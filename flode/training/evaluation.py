@@ -6,27 +6,38 @@ import numpy as np
 import torch
 
 from flode.datasets.graph import Graph
-from flode.model.network import Product, decode
+from flode.model.network import Product, decode, encode
 from flode.model.planes import from_planes
 from flode.model.propagation import Path, Request
 from flode.spectral import normalized_dirichlet_energy
 from flode.training.metrics import METRICS
 from flode.training.trainer import Trained
 
+#: What training gives, in the order of a record.
+RESULTS = (
+    "train", "validation", "test", "best_epoch", "exponent", "step_size", "channel_mixing",
+    "initial_dirichlet_energy", "dirichlet_energy",
+)  # fmt: skip
+
 
 @torch.no_grad()
-def final_states_and_logits(path: Path, trained: Trained) -> tuple[np.ndarray, torch.Tensor]:
-    """Final states ``(N, K)``, complex or real, and logits ``(1, C, N)`` of all nodes."""
+def states_and_logits(path: Path, trained: Trained) -> tuple[np.ndarray, np.ndarray, torch.Tensor]:
+    """Initial and final states ``(N, K)``, complex or real, and logits ``(1, C, N)`` of all
+    nodes."""
     like = path.operator.left
     parameters = {
         name: value[None].to(like.device, like.dtype) for name, value in trained.parameters.items()
     }
-    request = Request(path.operator.all_nodes)
-    states = path.states(parameters, [request])[0]
-    states = states.dense() if isinstance(states, Product) else states
-    logits = decode(path.architecture, parameters, states, None)
-    planes = states[0].unflatten(0, (path.architecture.planes, -1)).double().cpu()
-    return from_planes(planes).numpy().T, logits
+    initial = encode(path.architecture, parameters, path.features, None)
+    final = path.states(parameters, [Request(path.operator.all_nodes)])[0]
+    final = final.dense() if isinstance(final, Product) else final
+    logits = decode(path.architecture, parameters, final, None)
+
+    def complex_states(states: torch.Tensor) -> np.ndarray:
+        planes = states[0].unflatten(0, (path.architecture.planes, -1)).double().cpu()
+        return from_planes(planes).numpy().T
+
+    return complex_states(initial), complex_states(final), logits
 
 
 def evaluate(path: Path, trained: Trained, graph: Graph, laplacian) -> dict:
@@ -41,9 +52,15 @@ def evaluate(path: Path, trained: Trained, graph: Graph, laplacian) -> dict:
     Returns:
         Plain numbers: ``train``, ``validation`` and ``test`` metrics in [0, 1], ``best_epoch``,
         ``epochs``, ``exponent`` (a list, one a weight set), ``step_size`` and ``channel_mixing``
-        (lists of [real, imaginary] or [real]), ``dirichlet_energy`` of the final states.
+        (lists of [real, imaginary] or [real]), ``initial_dirichlet_energy`` and
+        ``dirichlet_energy`` of the (normalised) states before the first and after the last layer,
+        ``diverged_at``, ``path``. Of a split that diverged before any evaluation all that training
+        gives is None.
     """
-    states, logits = final_states_and_logits(path, trained)
+    about = {"epochs": trained.epochs, "diverged_at": trained.diverged_at, "path": path.name}
+    if not trained.best_epoch:
+        return dict.fromkeys(RESULTS) | about
+    initial, final, logits = states_and_logits(path, trained)
     labels = torch.from_numpy(graph.labels)[None].to(logits.device)
     metric = METRICS[graph.metric]
 
@@ -51,15 +68,15 @@ def evaluate(path: Path, trained: Trained, graph: Graph, laplacian) -> dict:
         counted = torch.from_numpy(mask[trained.split][None]).to(logits.device)
         return float(metric(logits, labels, counted))
 
-    return {
-        "train": measured(graph.train),
-        "validation": trained.validation,
-        "test": measured(graph.test),
-        "best_epoch": trained.best_epoch,
-        "epochs": trained.epochs,
-        "exponent": trained.parameters["exponent"].tolist(),
-        "step_size": trained.parameters["step_size"].tolist(),
-        "channel_mixing": trained.parameters["channel_mixing"].transpose(1, 2).tolist(),
-        "dirichlet_energy": normalized_dirichlet_energy(laplacian, states),
-        "path": path.name,
-    }
+    results = (
+        measured(graph.train),
+        trained.validation,
+        measured(graph.test),
+        trained.best_epoch,
+        trained.parameters["exponent"].tolist(),
+        trained.parameters["step_size"].tolist(),
+        trained.parameters["channel_mixing"].transpose(1, 2).tolist(),
+        normalized_dirichlet_energy(laplacian, initial),
+        normalized_dirichlet_energy(laplacian, final),
+    )
+    return dict(zip(RESULTS, results, strict=True)) | about

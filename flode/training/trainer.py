@@ -52,6 +52,9 @@ class Trained:
         epochs: epochs trained.
         validation: the best validation metric, in [0, 1].
         parameters: at the best epoch, named as ``Architecture.initial_parameters``, on the CPU.
+        diverged_at: the epoch whose loss was not finite, where training then ended; else None. The
+            best epoch before it stands, as it would if training had gone on with what is no number;
+            without one, ``best_epoch`` is 0 and there is no result.
     """
 
     split: int
@@ -59,18 +62,7 @@ class Trained:
     epochs: int
     validation: float
     parameters: Parameters
-
-
-class NonFiniteLossError(RuntimeError):
-    """The loss of a split is not finite.
-
-    Attributes:
-        split, epoch: where it happened; epochs count from 1.
-    """
-
-    def __init__(self, split: int, epoch: int):
-        super().__init__(f"the loss of split {split} is not finite at epoch {epoch}")
-        self.split, self.epoch = split, epoch
+    diverged_at: int | None = None
 
 
 class Subset:
@@ -190,8 +182,9 @@ class StackedTrainer:
         self.optimizer.step()
         self.epoch += 1
         with torch.no_grad():
-            failed = ~losses.detach().isfinite() & (self.stopped_at == 0) & (self.failed_at == 0)
+            failed = ~losses.detach().isfinite() & (self.stopped_at == 0)
             self.failed_at.masked_fill_(failed, self.epoch)
+            self.stopped_at.masked_fill_(failed, self.epoch)
         if self._sync():
             self._collect()
 
@@ -205,7 +198,9 @@ class StackedTrainer:
     @torch.no_grad()
     def _evaluate(self, logits: Tensor) -> None:
         metric = self.metric(logits, self.validation.labels, self.validation.counted)
-        improved = (metric > self.best) & (self.stopped_at == 0)
+        # What is no number has no class, though an argmax would name one.
+        finite = logits.isfinite().flatten(1).all(dim=1)
+        improved = (metric > self.best) & (self.stopped_at == 0) & finite
         if self.device.type != "cpu" or bool(improved.any()):
             self.best = torch.where(improved, metric, self.best)
             self.best_epoch.masked_fill_(improved, self.epoch)
@@ -219,15 +214,8 @@ class StackedTrainer:
 
     @torch.no_grad()
     def _collect(self) -> None:
-        """Take finished splits off the stack.
-
-        Raises:
-            NonFiniteLossError: a split's loss was not finite before it stopped.
-        """
+        """Take finished splits off the stack."""
         stopped, failed = self.stopped_at.tolist(), self.failed_at.tolist()
-        for row, epoch in enumerate(failed):
-            if epoch:
-                raise NonFiniteLossError(self.splits[row], epoch)
         if not any(stopped):
             return
         best, best_epoch = self.best.tolist(), self.best_epoch.tolist()
@@ -237,9 +225,8 @@ class StackedTrainer:
                     name: value[row].detach().to("cpu", copy=True)
                     for name, value in self.best_parameters.items()
                 }
-                self.finished.append(
-                    Trained(self.splits[row], best_epoch[row], epochs, best[row], parameters)
-                )
+                trained = (self.splits[row], best_epoch[row], epochs, best[row], parameters)
+                self.finished.append(Trained(*trained, diverged_at=failed[row] or None))
         self._keep([row for row, epochs in enumerate(stopped) if not epochs])
 
     def _keep(self, rows: list[int]) -> None:
@@ -309,9 +296,6 @@ class StackedTrainer:
 
         Returns:
             The splits in the order of their indices.
-
-        Raises:
-            NonFiniteLossError: the loss of a split is not finite.
         """
         while not self.done:
             self.step()

@@ -276,6 +276,29 @@ def test_large_graphs_are_factorised_at_random_and_nearly_as_well(symmetric, mon
 
 
 @pytest.mark.parametrize("symmetric", [False, True], ids=["directed", "undirected"])
+@pytest.mark.parametrize("degree", [3, 30])
+def test_filtered_subspaces_are_nearly_the_best_where_values_do_not_decay(
+    degree, symmetric, monkeypatch
+):
+    """A random graph's singular values lie dense at the cut, and one is far from all others."""
+    rng = np.random.default_rng(degree)
+    edges = rng.integers(0, 500, (2, 500 * degree // 2))
+    edges = np.concatenate([edges, edges[::-1]], axis=1) if symmetric else edges
+    matrix = sna(edges, None, 500)
+    exact = factorize(matrix, 0.3)
+    monkeypatch.setattr(factors_module, "EXACT_NODES", 100)
+    factors = factorize(matrix, 0.3)
+    assert factors.rank == exact.rank == 150
+    # No matrix of this rank explains more than the exact one.
+    assert 0 <= exact.explained_variance - factors.explained_variance < 2e-4
+    assert_allclose(factors.values[:120].abs(), exact.values[:120].abs(), rtol=2e-3)
+    right = factors.left if symmetric else factors.right
+    assert torch.allclose(right.T @ right, torch.eye(150).double(), atol=1e-12)
+    image = torch.from_numpy(matrix.toarray()) @ right
+    assert torch.allclose((factors.left.T @ image).diagonal(), factors.values, atol=1e-12)
+
+
+@pytest.mark.parametrize("symmetric", [False, True], ids=["directed", "undirected"])
 def test_a_randomised_factorisation_that_finds_the_rank_leaves_nothing_out(symmetric, monkeypatch):
     monkeypatch.setattr(factors_module, "EXACT_NODES", 10)
     matrix = decaying(5, symmetric)

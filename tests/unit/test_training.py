@@ -7,12 +7,13 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
+import flode.model.operator as operator_module
 from flode.datasets.graph import Graph
 from flode.model import Architecture, Operator
-from flode.spectral import factorize, sna
-from flode.training.evaluation import evaluate, final_states_and_logits
+from flode.spectral import factorize, normalized_dirichlet_energy, sna
+from flode.training.evaluation import evaluate, states_and_logits
 from flode.training.metrics import accuracy, auroc
-from flode.training.trainer import NonFiniteLossError, StackedTrainer, TrainingSettings
+from flode.training.trainer import StackedTrainer, TrainingSettings
 
 SETTINGS = TrainingSettings(learning_rate=0.01, weight_decay=1e-3, epochs=40, patience=15)
 
@@ -171,12 +172,49 @@ def test_finished_splits_leave_the_stack():
     assert len(set(widths)) > 2
 
 
-def test_a_loss_that_is_not_finite_names_split_and_epoch():
+def test_a_split_whose_loss_is_not_finite_ends_there_without_a_result():
     graph = random_graph()
     trainer = trainer_of(graph, path="reduced", num_layers=60, step_size=1e4)
-    with pytest.raises(NonFiniteLossError, match=r"split \d is not finite at epoch 1") as caught:
-        trainer.train_all()
-    assert caught.value.epoch == 1
+    trained = trainer.train_all()
+    assert [(one.diverged_at, one.best_epoch, one.epochs) for one in trained] == [(1, 0, 1)] * 4
+    laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes)
+    report = evaluate(trainer.path, trained[0], graph, laplacian)
+    assert report["test"] is None and report["dirichlet_energy"] is None
+    assert (report["epochs"], report["diverged_at"]) == (1, 1)
+
+
+def test_a_split_that_diverges_late_keeps_its_best_epoch_and_the_others_go_on(monkeypatch):
+    graph = random_graph()
+    trainer, undisturbed = trainer_of(graph), trainer_of(graph)
+    losses = StackedTrainer._losses
+
+    def diverging(self, logits):
+        found = losses(self, logits)
+        if self is trainer and self.epoch == 7:
+            found = found * torch.where(torch.arange(len(found)) == 2, torch.nan, 1.0)
+        return found
+
+    monkeypatch.setattr(StackedTrainer, "_losses", diverging)
+    trained, expected = trainer.train_all(), undisturbed.train_all()
+    assert [one.diverged_at for one in trained] == [None, None, 8, None]
+    assert 1 <= trained[2].best_epoch <= 7 and trained[2].epochs == 8
+    assert all(value.isfinite().all() for value in trained[2].parameters.values())
+    for split in (0, 1, 3):
+        assert trained[split].best_epoch == expected[split].best_epoch
+
+
+def test_logits_that_are_no_numbers_never_count_as_the_best():
+    graph = random_graph()
+    trainer = trainer_of(graph)
+    for _ in range(3):
+        trainer.step()
+    before = trainer.best.clone()
+    trainer.best.fill_(-torch.inf)
+    logits = torch.full((4, 2, trainer.validation.labels.shape[1]), torch.nan)
+    logits[1] = 0.0
+    trainer._evaluate(logits)
+    assert trainer.best.isinf().tolist() == [True, False, True, True]
+    assert before.isfinite().all()
 
 
 def test_evaluation_reports_the_best_epoch():
@@ -186,7 +224,7 @@ def test_evaluation_reports_the_best_epoch():
     laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes)
     for one in trained:
         report = evaluate(trainer.path, one, graph, laplacian)
-        _, logits = final_states_and_logits(trainer.path, one)
+        initial, _, logits = states_and_logits(trainer.path, one)
         labels = torch.from_numpy(graph.labels)[None]
         recomputed = {
             name: accuracy(logits, labels, torch.from_numpy(mask[one.split][None])).item()
@@ -196,6 +234,9 @@ def test_evaluation_reports_the_best_epoch():
         assert report["test"] == recomputed["test"]
         assert 0 <= report["test"] <= 1 and 0 <= report["train"] <= 1
         assert 0 <= report["dirichlet_energy"] <= 1
+        expected = normalized_dirichlet_energy(laplacian, initial)
+        assert 0 < expected == report["initial_dirichlet_energy"] != report["dirichlet_energy"]
+        assert report["diverged_at"] is None
         assert len(report["exponent"]) == 1 and len(report["channel_mixing"][0]) == 8
 
 
@@ -216,3 +257,16 @@ def test_accuracy_counts_only_what_counts():
     logits = torch.tensor([[[2.0, 0.0, 5.0, 1.0], [1.0, 3.0, 0.0, 2.0]]])
     labels = torch.tensor([[0, 1, 1, 0]])
     assert accuracy(logits, labels, torch.tensor([[True, True, True, False]])).item() == 2 / 3
+
+
+def test_rows_too_many_to_keep_are_gathered_at_each_use(model, monkeypatch):
+    graph, options = model
+    expected = trainer_of(graph, **options)
+    monkeypatch.setattr(operator_module, "MAX_GATHERED", 0)
+    streamed = trainer_of(graph, **options)
+    assert expected.train.nodes.gathered and not streamed.train.nodes.gathered
+    for _ in range(5):
+        expected.step()
+        streamed.step()
+    for name, value in expected.values.items():
+        torch.testing.assert_close(streamed.values[name], value, rtol=1e-5, atol=1e-6)
