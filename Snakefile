@@ -19,6 +19,7 @@ configfile: "config/config.yaml"
 configfile: "config/dsbm.yaml"
 configfile: "config/datasets.yaml"
 configfile: "config/node_classification.yaml"
+configfile: "config/studies.yaml"
 
 
 SCHEMAS = Path(workflow.basedir) / "workflow" / "schemas"
@@ -38,6 +39,7 @@ wildcard_constraints:
 include: "workflow/rules/data.smk"
 include: "workflow/rules/graphs.smk"
 include: "workflow/rules/training.smk"
+include: "workflow/rules/studies.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 

@@ -40,9 +40,12 @@ class Catalogue(Variants):
         super().__init__(config, Schema(Path(schemas) / "hyperparameters.schema.yaml"))
         for search in config["searches"]:
             self.search_runs(search)
-        for group in ("tables", "figures"):
-            for name in config[group]:
-                self._check_references(group, name)
+        for table in config["tables"]:
+            self._check_table(table)
+        for study in config["studies"]:
+            self._check_study(study)
+        for figure in config["figures"]:
+            self.figure_source(figure)
 
     def search_runs(self, search: str) -> dict[str, dict[Run, dict]]:
         """Candidates of a search: variant → run → its values of the grid's hyperparameters."""
@@ -86,6 +89,32 @@ class Catalogue(Variants):
         spec = self._entry("figures", figure)
         return {"version": versions.FIGURE, "spec": spec, "quick": self.config["quick"]}
 
+    def figure_source(self, figure: str) -> str:
+        """The file that a figure is drawn from: a table's or a study's."""
+        spec = self._entry("figures", figure)
+        for key, group in (("table", "tables"), ("study", "studies")):
+            if key in spec:
+                self._lookup(group, spec[key], f"figures.{figure}.{key}")
+                return f"{self.results}/{group}/{spec[key]}.csv"
+        raise ConfigurationError(f"figures.{figure}: neither a table nor a study is given")
+
+    def study_settings(self, study: str) -> dict:
+        """Settings of a study."""
+        spec = self._entry("studies", study)
+        graphs = spec.get("graphs", {})
+        flows = {label: self.factor_settings(variant)["flow"] for label, variant in graphs.items()}
+        common = {"version": versions.STUDY, "quick": self.config["quick"]}
+        return common | {"spec": spec, "flows": flows}
+
+    def study_inputs(self, study: str) -> dict[str, list[str]]:
+        """Files that a study is made from: ``graphs`` and ``factors``, in the order of the study's
+        graphs."""
+        variants = self._entry("studies", study).get("graphs", {}).values()
+        return {
+            "graphs": [f"{self.results}/graphs/{variant}.npz" for variant in variants],
+            "factors": [f"{self.results}/factors/{variant}.safetensors" for variant in variants],
+        }
+
     def table_runs(self, table: str) -> list[Run]:
         """Runs that a table shows, each once."""
         spec = self.table_settings(table)["spec"]
@@ -114,12 +143,13 @@ class Catalogue(Variants):
         """Run files of several runs."""
         return [path for run in runs for path in self.run_files(run)]
 
-    def _check_references(self, group: str, name: str) -> None:
-        if group == "figures":
-            self._lookup("tables", self.config["figures"][name]["table"], f"figures.{name}.table")
-            return
-        for variant in self.table_variants(name):
-            self._lookup("variants", variant, f"tables.{name}")
-        for run in self.table_runs(name):
-            self._lookup("variants", run.variant, f"tables.{name}")
+    def _check_study(self, study: str) -> None:
+        for variant in self._entry("studies", study).get("graphs", {}).values():
+            self._lookup("variants", variant, f"studies.{study}.graphs")
+
+    def _check_table(self, table: str) -> None:
+        for variant in self.table_variants(table):
+            self._lookup("variants", variant, f"tables.{table}")
+        for run in self.table_runs(table):
+            self._lookup("variants", run.variant, f"tables.{table}")
             self.hyperparameters(run)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from flode.files import write_text_atomic
+from flode.files import atomic_write, write_text_atomic
 from flode.reporting.latex import render_comparison, render_hyperparameters
 from flode.reporting.latex_ranking import render_ranking
 from flode.reporting.latex_statistics import render_statistics
@@ -92,9 +92,36 @@ def make_table(
     return frame
 
 
-def make_figure(settings: Mapping[str, Any], table: str | Path, stem: str | Path) -> list[Path]:
-    """Draw a figure from a tidy table and write it: see `flode.reporting.figures.save_figure`."""
-    from flode.reporting.figures import dsbm_figure, save_figure
+def make_study(
+    settings: Mapping[str, Any],
+    csv: str | Path,
+    graphs: Iterable[str] = (),
+    factors: Iterable[str] = (),
+    runs: Iterable[str] = (),
+) -> pd.DataFrame:
+    """Compute a study and write it.
 
-    figure, plotted = dsbm_figure(read_table(table), settings["spec"], settings["quick"])
+    Args:
+        settings: ``Catalogue.study_settings``.
+        csv: where to write.
+        graphs, factors, runs: files, as ``Catalogue.study_inputs`` orders them.
+    """
+    from flode.experiments.studies import STUDIES, StudyGraph
+
+    files = zip(settings["flows"].items(), graphs, factors, strict=True)
+    known = {label: StudyGraph(label, g, f, flow) for (label, flow), g, f in files}
+    frame = STUDIES[settings["spec"]["kind"]](settings, known)
+    with atomic_write(csv) as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n", float_format="%.10g")
+    return frame
+
+
+def make_figure(settings: Mapping[str, Any], source: str | Path, stem: str | Path) -> list[Path]:
+    """Draw a figure from the file of a table or a study and write it: see
+    `flode.reporting.figures.save_figure`."""
+    from flode.reporting.figures import FIGURES, save_figure
+
+    spec = settings["spec"]
+    frame = read_table(source) if "table" in spec else pd.read_csv(source)
+    figure, plotted = FIGURES[spec["kind"]](frame, spec, settings["quick"])
     return save_figure(figure, plotted, stem)

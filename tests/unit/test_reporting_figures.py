@@ -3,7 +3,9 @@ import os
 import pandas as pd
 import pytest
 
-from flode.reporting.figures import BASELINES, PLOTTED, dsbm_figure, save_figure
+from flode.reporting.figures import comparison_figure, save_figure
+from flode.reporting.figures.comparison import PLOTTED
+from flode.reporting.figures.style import BASELINES
 from flode.reporting.records import load_runs
 from flode.reporting.tables import comparison_table
 from tests.unit.reporting_samples import SPEC, published, run_content, write_run
@@ -29,7 +31,7 @@ def frame(tmp_path):
 
 
 def test_what_is_plotted(frame):
-    _, plotted = dsbm_figure(frame, FIGURE)
+    _, plotted = comparison_figure(frame, FIGURE)
     assert tuple(plotted.columns) == PLOTTED
     density = plotted[plotted["panel"] == "density"].set_index(["series", "x"])
     assert density.loc[("FLODE (measured)", 0.1), "y"] == pytest.approx(99.3)
@@ -43,7 +45,7 @@ def test_what_is_plotted(frame):
 
 
 def test_the_panels(frame):
-    fig, plotted = dsbm_figure(frame, FIGURE)
+    fig, plotted = comparison_figure(frame, FIGURE)
     density, flow = fig.axes
     assert density.get_xlabel() == FIGURE["panels"]["density"]["label"]
     assert density.get_ylabel() == "Test accuracy (%)"
@@ -60,7 +62,7 @@ def test_the_panels(frame):
 
 
 def test_baselines_look_the_same_in_both_panels_and_differ_from_each_other(frame):
-    fig, _ = dsbm_figure(frame, FIGURE)
+    fig, _ = comparison_figure(frame, FIGURE)
 
     def looks(ax):
         return {
@@ -77,17 +79,17 @@ def test_baselines_look_the_same_in_both_panels_and_differ_from_each_other(frame
 
 @pytest.mark.parametrize("told", [True, False])
 def test_the_stamp_of_a_quick_run(frame, told, tmp_path):
-    fig, _ = dsbm_figure(frame, FIGURE)
+    fig, _ = comparison_figure(frame, FIGURE)
     assert fig.get_suptitle() == ""
     if not told:
         runs = load_runs([write_run(tmp_path, "quick", run_content("b0.2", quick=True))])
         frame = comparison_table("demo", SPEC, published(), runs)
-    fig, _ = dsbm_figure(frame, FIGURE, quick=told)
+    fig, _ = comparison_figure(frame, FIGURE, quick=told)
     assert fig.get_suptitle() == "Quick run: not the paper's protocol"
 
 
 def test_nothing_measured_yet():
-    fig, plotted = dsbm_figure(comparison_table("demo", SPEC, published(), {}), FIGURE)
+    fig, plotted = comparison_figure(comparison_table("demo", SPEC, published(), {}), FIGURE)
     assert "measured" not in set(plotted["kind"])
     assert fig.axes[0].texts[0].get_text() == "FLODE not run: 0.10, 0.05"
 
@@ -102,20 +104,20 @@ def test_nothing_measured_yet():
 )
 def test_a_wrong_specification(frame, spec, message):
     with pytest.raises(ValueError, match=message):
-        dsbm_figure(frame, spec)
+        comparison_figure(frame, spec)
 
 
 def test_columns_must_be_numbers(frame):
     frame["column"] = "Chameleon"
     with pytest.raises(ValueError, match="panel 'density', column 'Chameleon'; allowed: a number"):
-        dsbm_figure(frame, FIGURE)
+        comparison_figure(frame, FIGURE)
 
 
 def test_files_are_complete_and_repeat_byte_by_byte(frame, tmp_path):
     contents = []
     for name in ("first", "second"):
         stem = tmp_path / name / "dsbm.v1"  # a dot in the name is no suffix
-        paths = save_figure(*dsbm_figure(frame, FIGURE), stem)
+        paths = save_figure(*comparison_figure(frame, FIGURE), stem)
         assert [path.name for path in paths] == ["dsbm.v1.pdf", "dsbm.v1.svg", "dsbm.v1.csv"]
         assert sorted(os.listdir(stem.parent)) == sorted(path.name for path in paths)
         contents.append([path.read_bytes() for path in paths])
@@ -128,6 +130,6 @@ def test_files_are_complete_and_repeat_byte_by_byte(frame, tmp_path):
 
 
 def test_the_csv_holds_what_was_plotted(frame, tmp_path):
-    fig, plotted = dsbm_figure(frame, FIGURE)
+    fig, plotted = comparison_figure(frame, FIGURE)
     csv = save_figure(fig, plotted, tmp_path / "dsbm")[2]
     pd.testing.assert_frame_equal(pd.read_csv(csv), plotted, check_dtype=False, rtol=0, atol=0)

@@ -3,9 +3,7 @@
 
 rule figure:
     input:
-        table=lambda wildcards: (
-            f"{RESULTS}/tables/{config['figures'][wildcards.figure]['table']}.csv"
-        ),
+        lambda wildcards: catalogue.figure_source(wildcards.figure),
     output:
         multiext(f"{RESULTS}/figures/{{figure}}", ".pdf", ".svg", ".csv"),
     log:

@@ -1,4 +1,4 @@
-"""Draw a figure from a table."""
+"""Draw a figure from a table or a study."""
 
 from pathlib import Path
 
@@ -9,5 +9,5 @@ start_log(snakemake.log[0], f"figure {snakemake.wildcards.figure}")
 from flode.reporting.stages import make_figure
 
 make_figure(
-    snakemake.params.settings, snakemake.input.table, Path(snakemake.output[0]).with_suffix("")
+    snakemake.params.settings, snakemake.input[0], Path(snakemake.output[0]).with_suffix("")
 )

@@ -1,9 +1,8 @@
-"""Figures, and the numbers they plot. Needs no display and no pyplot state."""
+"""Measured accuracies of a table beside published baselines, against the columns' numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -11,58 +10,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from flode.files import atomic_write
+from flode.reporting.figures.style import BASELINES, MEASURED, STYLE, stamp
 from flode.reporting.published import FLODE
 from flode.reporting.tidy import is_quick
-from flode.reporting.typeset import QUICK_STAMP
 
-#: The look of all figures.
-STYLE = Path(__file__).with_name("paper.mplstyle")
-
-#: Columns of what `dsbm_figure` plots; ``error`` is the half length of a drawn error bar.
+#: Columns of what `comparison_figure` plots; ``error`` is the half length of a drawn error bar.
 PLOTTED = ("panel", "series", "kind", "x", "y", "error")
 
-#: (colour, dashes, marker) of the baselines, in the order of the table. Muted, distinct for the
-#: colour-blind (after Paul Tol), and told apart by dashes and markers in grey.
-BASELINES = (
-    ("#BBBBBB", "-", "o"),
-    ("#88CCEE", "-", "s"),
-    ("#DDCC77", "--", "^"),
-    ("#999933", ":", "v"),
-    ("#CC6677", "-.", "D"),
-    ("#882255", ":", "x"),
-    ("#44AA99", "--", "P"),
-    ("#117733", "-.", "<"),
-    ("#AA4499", "--", ">"),
-    ("#332288", "-", "*"),
-)
 
-#: Colour of the measured series: the one saturated line, and the thickest.
-MEASURED = "#D55E00"
-
-
-def save_figure(fig: Figure, plotted: pd.DataFrame, stem: str | Path) -> list[Path]:
-    """Write ``stem.pdf``, ``stem.svg`` and ``stem.csv`` (``plotted``), each whole or not at all.
-
-    Fonts are embedded as Type 42, and the same figure gives the same bytes: no dates, fixed ids.
-
-    Returns:
-        The paths of the three files.
-    """
-    stem = Path(stem)
-    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("pdf", "svg", "csv")]
-    pdf, svg, csv = paths
-    with matplotlib.rc_context(fname=STYLE):
-        with atomic_write(pdf) as temporary:
-            fig.savefig(temporary, metadata={"CreationDate": None})
-        with atomic_write(svg) as temporary:
-            fig.savefig(temporary, metadata={"Date": None})
-    with atomic_write(csv) as temporary:
-        plotted.to_csv(temporary, index=False, lineterminator="\n")
-    return paths
-
-
-def dsbm_figure(
+def comparison_figure(
     frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False
 ) -> tuple[Figure, pd.DataFrame]:
     """Accuracy against the parameter of the DSBM graphs, a panel for each subtable.
@@ -93,8 +49,7 @@ def dsbm_figure(
             _dress(ax, frame[frame["subtable"] == panel], texts, first=index == 0)
         handles = dict(sorted(handles.items(), key=lambda item: not item[0].startswith(FLODE)))
         fig.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
-        if quick or is_quick(frame):
-            fig.suptitle(QUICK_STAMP, color="red", fontweight="bold")
+        stamp(fig, quick or is_quick(frame))
     return fig, plotted
 
 

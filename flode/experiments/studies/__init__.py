@@ -1,0 +1,21 @@
+"""Studies of graphs and their operators, without training: a module a kind.
+
+A kind is a function ``(settings, graphs) -> DataFrame``; ``settings["spec"]`` is the study's entry
+in the configuration, ``graphs`` its graphs by label, each with its files. A new kind is such a
+function, an entry here, and one in study.schema.yaml. A figure of the kind's name draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from flode.experiments.studies.graphs import StudyGraph
+from flode.experiments.studies.spectrum import spectrum
+
+__all__ = ["STUDIES", "StudyGraph"]
+
+STUDIES: dict[str, Callable[[Mapping, Mapping[str, StudyGraph]], pd.DataFrame]] = {
+    "spectrum": spectrum,
+}
