@@ -19,6 +19,8 @@ configfile: "config/config.yaml"
 configfile: "config/dsbm.yaml"
 configfile: "config/datasets.yaml"
 configfile: "config/node_classification.yaml"
+configfile: "config/ablation.yaml"
+configfile: "config/depth.yaml"
 configfile: "config/studies.yaml"
 
 

@@ -9,7 +9,16 @@ from flode.experiments.catalogue import Catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = ROOT / "workflow" / "schemas"
-FILES = ("config.yaml", "dsbm.yaml", "datasets.yaml", "node_classification.yaml", "studies.yaml")
+FILES = (
+    "config.yaml",
+    "dsbm.yaml",
+    "datasets.yaml",
+    "node_classification.yaml",
+    "ablation.yaml",
+    "depth.yaml",
+    "studies.yaml",
+)
+
 
 #: Overlay: the same rules on graphs so small that the whole DAG takes seconds.
 TINY = {

@@ -48,22 +48,36 @@ class Catalogue(Variants):
             self.figure_source(figure)
 
     def search_runs(self, search: str) -> dict[str, dict[Run, dict]]:
-        """Candidates of a search: variant → run → its values of the grid's hyperparameters."""
-        spec = self._entry("searches", search)
-        for name in spec["grid"]:
-            if name not in SHORT_NAMES:
-                raise ConfigurationError(
-                    f"searches.{search}.grid: there is no hyperparameter {name!r}; allowed are"
-                    f" {', '.join(SHORT_NAMES)}"
-                )
+        """Candidates of a search: variant → run → its values of the hyperparameters searched."""
+        spec, where = self._entry("searches", search), f"searches.{search}"
+        points = {variant: _grid(spec["grid"]) for variant in spec.get("variants", [])}
+        points |= spec.get("candidates", {})
+        return {
+            variant: self._candidates(variant, {}, values, where)
+            for variant, values in points.items()
+        }
+
+    def _candidates(
+        self, variant: str, fixed: Mapping, points: Iterable[Mapping], where: str
+    ) -> dict[Run, dict]:
+        """Runs of a variant that set some hyperparameters and differ in others: run → the latter.
+
+        Raises:
+            ConfigurationError: an unknown variant or hyperparameter, or a value out of bounds.
+        """
+        self._lookup("variants", variant, where)
         found = {}
-        for variant in spec["variants"]:
-            self._lookup("variants", variant, f"searches.{search}.variants")
-            points = itertools.product(*spec["grid"].values())
-            candidates = [dict(zip(spec["grid"], point, strict=True)) for point in points]
-            found[variant] = {self.run(variant, values): values for values in candidates}
-            for run in found[variant]:
-                self.hyperparameters(run)
+        for point in points:
+            values = {**fixed, **point}
+            for name in values:
+                if name not in SHORT_NAMES:
+                    raise ConfigurationError(
+                        f"{where}: there is no hyperparameter {name!r}; allowed are"
+                        f" {', '.join(SHORT_NAMES)}"
+                    )
+            run = self.run(variant, values)
+            self.hyperparameters(run)
+            found[run] = dict(point)
         return found
 
     def search_settings(self, search: str) -> dict:
@@ -77,11 +91,19 @@ class Catalogue(Variants):
         }
 
     def table_settings(self, table: str) -> dict:
-        """Settings of a table, every column with its configuration."""
+        """Settings of a table: every column with its configuration, every row of an ablation with
+        its candidates, ``{configuration: values}``."""
         spec = copy.deepcopy(self._entry("tables", table))
         for subtable in spec["subtables"].values():
             for column in subtable.get("columns", {}).values():
                 column.setdefault("configuration", DEFAULT)
+            if spec["kind"] == "ablation":
+                where = f"tables.{table}"
+                for row in subtable["rows"].values():
+                    runs = self._candidates(
+                        row["variant"], row["set"], _grid(spec["choose"]), where
+                    )
+                    row["candidates"] = {run.configuration: values for run, values in runs.items()}
         return {"version": versions.TABLE, "spec": spec, "quick": self.config["quick"]}
 
     def figure_settings(self, figure: str) -> dict:
@@ -102,34 +124,68 @@ class Catalogue(Variants):
         """Settings of a study."""
         spec = self._entry("studies", study)
         graphs = spec.get("graphs", {})
+        series = {
+            label: {
+                name: {run.configuration: values for run, values in runs.items()}
+                for name, runs in by_series.items()
+            }
+            for label, by_series in self.study_runs(study).items()
+        }
         flows = {label: self.factor_settings(variant)["flow"] for label, variant in graphs.items()}
         common = {"version": versions.STUDY, "quick": self.config["quick"]}
-        return common | {"spec": spec, "flows": flows}
+        return common | {"spec": spec, "flows": flows, "series": series, "variants": graphs}
+
+    def study_runs(self, study: str) -> dict[str, dict[str, dict[Run, dict]]]:
+        """Runs of a study: graph's label → series → run → its values along the series."""
+        spec, where = self._entry("studies", study), f"studies.{study}"
+        return {
+            label: {
+                name: self._candidates(variant, one.get("set", {}), one["points"], where)
+                for name, one in spec["series"].items()
+                if label in one.get("graphs", spec["graphs"])
+            }
+            for label, variant in spec.get("graphs", {}).items()
+            if "series" in spec
+        }
 
     def study_inputs(self, study: str) -> dict[str, list[str]]:
-        """Files that a study is made from: ``graphs`` and ``factors``, in the order of the study's
-        graphs."""
+        """Files that a study is made from: ``runs``, and ``graphs`` and ``factors`` in the order of
+        the study's graphs."""
         variants = self._entry("studies", study).get("graphs", {}).values()
+        runs = [
+            run
+            for by_series in self.study_runs(study).values()
+            for series in by_series.values()
+            for run in series
+        ]
         return {
+            "runs": self.files_of(dict.fromkeys(runs)),
             "graphs": [f"{self.results}/graphs/{variant}.npz" for variant in variants],
             "factors": [f"{self.results}/factors/{variant}.safetensors" for variant in variants],
         }
 
     def table_runs(self, table: str) -> list[Run]:
-        """Runs that a table shows, each once."""
+        """Runs that a table shows or chooses from, each once."""
         spec = self.table_settings(table)["spec"]
-        runs = (
-            Run(column["variant"], column["configuration"])
-            for subtable in spec["subtables"].values()
-            for column in subtable.get("columns", {}).values()
-        )
+        runs = []
+        for subtable in spec["subtables"].values():
+            for column in subtable.get("columns", {}).values():
+                runs.append(Run(column["variant"], column["configuration"]))
+            if spec["kind"] == "ablation":
+                for row in subtable["rows"].values():
+                    runs += [Run(row["variant"], name) for name in row["candidates"]]
         return list(dict.fromkeys(runs))
 
     def table_variants(self, table: str) -> list[str]:
-        """Variants whose statistics a table of graphs shows, each once."""
+        """Variants whose statistics a table shows, each once."""
         spec = self._entry("tables", table)
-        rows = (subtable.get("rows", {}) for subtable in spec["subtables"].values())
-        return list(dict.fromkeys(variant for row in rows for variant in row))
+        found: list[str] = []
+        for subtable in spec["subtables"].values():
+            if spec["kind"] == "datasets":
+                found += subtable["rows"]
+            elif spec["kind"] == "frequency_dominance":
+                found += [column["variant"] for column in subtable["columns"].values()]
+        return list(dict.fromkeys(found))
 
     def statistics_file(self, variant: str) -> str:
         return f"{self.results}/statistics/{variant}.json"
@@ -146,6 +202,7 @@ class Catalogue(Variants):
     def _check_study(self, study: str) -> None:
         for variant in self._entry("studies", study).get("graphs", {}).values():
             self._lookup("variants", variant, f"studies.{study}.graphs")
+        self.study_runs(study)
 
     def _check_table(self, table: str) -> None:
         for variant in self.table_variants(table):
@@ -153,3 +210,8 @@ class Catalogue(Variants):
         for run in self.table_runs(table):
             self._lookup("variants", run.variant, f"tables.{table}")
             self.hyperparameters(run)
+
+
+def _grid(grid: Mapping[str, Iterable]) -> list[dict]:
+    """All combinations of the candidates of each hyperparameter."""
+    return [dict(zip(grid, point, strict=True)) for point in itertools.product(*grid.values())]

@@ -62,6 +62,40 @@ class RowBlock:
     rows: Mapping[str, str | None]
 
 
+@dataclass(frozen=True)
+class OptionBlock:
+    """A block of an ablation: ``rows`` are ``{name: {variant, set, label, candidates}}``, and a
+    rule is drawn where the ``groups``, ``{row: group}``, change."""
+
+    name: str
+    caption: str
+    rows: Mapping[str, Mapping[str, Any]]
+    groups: Mapping[str, int]
+
+
+def parse_options(name: str, spec: Mapping[str, Any], published: pd.DataFrame) -> list[OptionBlock]:
+    """Check the specification of an ablation.
+
+    Raises:
+        ValueError: a published row or subtable that it leaves out, or a key that is missing; names
+            the table and the key.
+    """
+    blocks = []
+    for key, value in _subtables(spec, published, f"table {name!r}").items():
+        where = f"table {name!r}, subtable {key!r}"
+        rows = _mapping(value, "rows", where)
+        printed = published[published["subtable"] == str(key)]
+        groups = {
+            row: int(group) for row, group in zip(printed["row"], printed["group"], strict=True)
+        }
+        if left_out := [row for row in groups if row not in rows]:
+            raise ValueError(f"{where}: rows lack the published {left_out[0]!r}")
+        last = max(groups.values(), default=0) + 1
+        ordered = {row: groups.get(row, last) for row in rows}
+        blocks.append(OptionBlock(str(key), value.get("caption", ""), rows, ordered))
+    return blocks
+
+
 def parse_layout(name: str, spec: Mapping[str, Any], published: pd.DataFrame) -> Layout:
     """Check a table's specification and complete it by what the paper prints.
 

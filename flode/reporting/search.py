@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
@@ -22,13 +22,19 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
         validation_mean, validation_std, test_mean, test_std, mean_epochs, chosen, configured,
         runs``; metrics in percent, population standard deviations. The first of equal candidates
         is chosen, and ``configured`` marks the variant's default. Test metrics are shown, and have
-        no part in the choice.
+        no part in the choice. A candidate that diverged has no metrics.
     """
     rows = []
     for variant, by_configuration in candidates.items():
         own = []
+        chosen = best_configuration(variant, by_configuration, runs)
         for configuration, values in by_configuration.items():
             found = runs[variant, configuration]
+            if found.diverged:
+                own.append({"variant": variant, **values, "configuration": configuration})
+                own[-1] |= {"chosen": False, "configured": configuration == DEFAULT}
+                own[-1] |= {"runs": ";".join(found.files)}
+                continue
             validation, test = found.score("validation"), found.score("test")
             own.append(
                 {
@@ -41,11 +47,21 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
                     "test_mean": test.mean,
                     "test_std": test.std,
                     "mean_epochs": summarise(record["epochs"] for record in found.records).mean,
+                    "chosen": configuration == chosen,
+                    "configured": configuration == DEFAULT,
                     "runs": ";".join(found.files),
                 }
             )
-        best = max(range(len(own)), key=lambda i: (own[i]["validation_mean"], -i))
-        for i, row in enumerate(own):
-            row["chosen"], row["configured"] = i == best, row["configuration"] == DEFAULT
         rows += own
     return pd.DataFrame(rows)
+
+
+def best_configuration(variant: str, configurations: Iterable[str], runs: Mapping) -> str | None:
+    """The configuration of the best mean validation metric, the first of equal ones; None if the
+    training of each diverged."""
+    means = {
+        configuration: found.score("validation").mean
+        for configuration in configurations
+        if not (found := runs[variant, configuration]).diverged
+    }
+    return max(means, key=means.__getitem__) if means else None

@@ -10,7 +10,11 @@ from typing import Any
 import pandas as pd
 
 from flode.files import atomic_write, write_text_atomic
+from flode.reporting.ablation import ablation_table
+from flode.reporting.frequency import frequency_table, load_runs_and_statistics
 from flode.reporting.latex import render_comparison, render_hyperparameters
+from flode.reporting.latex_ablation import render_ablation
+from flode.reporting.latex_frequency import render_frequency
 from flode.reporting.latex_ranking import render_ranking
 from flode.reporting.latex_statistics import render_statistics
 from flode.reporting.published import read_published
@@ -43,6 +47,8 @@ _KINDS = {
         ranking_table, render_ranking, published=("the full comparison", "its summary")
     ),
     "hyperparameters": _Kind(hyperparameter_table, render_hyperparameters),
+    "ablation": _Kind(ablation_table, render_ablation),
+    "frequency_dominance": _Kind(frequency_table, render_frequency, load=load_runs_and_statistics),
     "datasets": _Kind(statistics_table, render_statistics, load=load_statistics),
 }
 
@@ -107,10 +113,15 @@ def make_study(
         graphs, factors, runs: files, as ``Catalogue.study_inputs`` orders them.
     """
     from flode.experiments.studies import STUDIES, StudyGraph
+    from flode.reporting.series import SERIES
 
     files = zip(settings["flows"].items(), graphs, factors, strict=True)
     known = {label: StudyGraph(label, g, f, flow) for (label, flow), g, f in files}
-    frame = STUDIES[settings["spec"]["kind"]](settings, known)
+    kind = settings["spec"]["kind"]
+    if kind in SERIES:
+        frame = SERIES[kind](settings, known, load_runs(runs))
+    else:
+        frame = STUDIES[kind](settings, known)
     with atomic_write(csv) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n", float_format="%.10g")
     return frame

@@ -1,0 +1,89 @@
+"""Frequency dominance: what a trained model's exponent, step size and W say of it (paper, Section 5
+and the table of learned spectra)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flode.reporting.records import Runs, Summary, summarise
+
+#: Largest eigenvalue of the SNA of an undirected graph with an edge.
+LAMBDA_N = 1.0
+
+
+def fractional(eigenvalue: float, exponent: np.ndarray | float) -> np.ndarray | float:
+    """``f_α(λ) = sign(λ)|λ|^α``."""
+    return np.sign(eigenvalue) * np.abs(eigenvalue) ** exponent
+
+
+def spectrum_of_w(run: Runs, record: Mapping[str, Any]) -> np.ndarray:
+    """``(K,)`` numbers whose extremes the theorems compare: eigenvalues of W for the heat equation,
+    their imaginary parts for Schrödinger's."""
+    values = np.asarray(record["channel_mixing"][0], dtype=float)
+    return values[:, 1] if run.hyperparameters["equation"] == "schroedinger" else values[:, 0]
+
+
+def frequency_dominance(run: Runs, lambda_1: float) -> Summary:
+    """``FD = λ_K(W) f_α(λ₁(L)) − λ₁(W)`` over the splits, imaginary parts for Schrödinger's
+    equation (paper, Theorem 5.5 for ``x' = −L^α x W`` and ``x' = i L^α x W``): negative where the
+    largest frequency dominates.
+
+    Args:
+        run: of a model with shared weights.
+        lambda_1: smallest eigenvalue of the SNA.
+    """
+    found = []
+    for record in run.records:
+        w = spectrum_of_w(run, record)
+        found.append(w.max() * fractional(lambda_1, record["exponent"][0]) - w.min())
+    return summarise(found)
+
+
+def extreme(run: Runs, largest: bool) -> Summary:
+    """Smallest or largest eigenvalue of W (imaginary parts for Schrödinger's) over the splits."""
+    pick = np.max if largest else np.min
+    return summarise(float(pick(spectrum_of_w(run, record))) for record in run.records)
+
+
+def predicted_high(run: Runs, lambda_1: float) -> Summary:
+    """Percentage of splits whose Euler scheme the largest frequency dominates: the largest of
+    ``|1 + c_r f_α(λ_l)|`` over r and l, with ``c = s·h·w`` as trained, is at λ₁ and not at 1.
+
+    The modulus is convex in ``f_α(λ)``, so one of the two extreme eigenvalues has it. Without the
+    ODE it is ``|c_r f_α(λ_l)|``, which λ = 1 has for α > 0.
+    """
+    found = []
+    for record in run.records:
+        c = _coefficients(run, record)
+        gains = [c * fractional(value, record["exponent"][0]) for value in (lambda_1, LAMBDA_N)]
+        if run.hyperparameters["ode"]:
+            gains = [1 + gain for gain in gains]
+        low, high = (np.abs(gain).max() for gain in gains)
+        found.append(100.0 * (low > high))
+    return summarise(found)
+
+
+def observed_high(run: Runs) -> Summary | None:
+    """Percentage of splits whose layers raised the (normalised) Dirichlet energy; None where run
+    files hold no energy before the first layer."""
+    if any("initial_dirichlet_energy" not in record for record in run.records):
+        return None
+    return summarise(
+        100.0 * (record["dirichlet_energy"] > record["initial_dirichlet_energy"])
+        for record in run.records
+    )
+
+
+def _coefficients(run: Runs, record: Mapping[str, Any]) -> np.ndarray:
+    """``s·h·w_r``, ``(K,)``, times i for Schrödinger's equation."""
+    hyperparameters = run.hyperparameters
+    parts = np.asarray(record["channel_mixing"][0], dtype=float)
+    w = parts[:, 0] + 1j * parts[:, 1] if parts.shape[1] == 2 else parts[:, 0]
+    c = hyperparameters["sign"] * w * (1j if hyperparameters["equation"] == "schroedinger" else 1)
+    if hyperparameters["ode"]:
+        step = record["step_size"][0]
+        c = c * (step[0] + 1j * step[1] if len(step) == 2 else step[0])
+    return c

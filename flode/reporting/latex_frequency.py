@@ -1,0 +1,85 @@
+"""The table of frequency dominance as a LaTeX fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from flode.reporting.fragments import EMPTY, NOT_RUN_CELL, assemble, cell_at, parse, published_text
+from flode.reporting.frequency import GRAPHS, ROWS, UNPUBLISHED
+from flode.reporting.notes import not_run_notes, over_splits, verdict_notes
+from flode.reporting.published import NOTHING
+from flode.reporting.typeset import blocks_beside, escape, fixed, stacked, tabular
+from flode.reporting.verdicts import MEAN_RULE, NOT_RUN
+
+_LABELS = {
+    "lambda_1": r"$\lambda_1(\mathbf{L})$",
+    "exponent": r"$\alpha$",
+    "lambda_1_W": r"$\lambda_1(\mathbf{W})$",
+    "lambda_K_W": r"$\lambda_K(\mathbf{W})$",
+    "FD": "FD",
+    "predicted_high": r"HFD predicted (\%)",
+    "observed_high": r"HFD observed (\%)",
+}
+
+
+def render_frequency(
+    frame: pd.DataFrame, spec: Mapping[str, Any], published: pd.DataFrame, quick: bool = False
+) -> str:
+    """One block: the graphs' λ₁, then a group of rows for each equation, the published number below
+    each measured one.
+
+    Args:
+        frame: the tidy table from `frequency_table`.
+        spec, published: what that table was made from.
+        quick: stamp the table.
+    """
+    layout, tidy, paper = parse(frame, spec, published)
+    groups, columns = [], layout.subtables[0].columns
+    for subtable in layout.subtables:
+        title = rf"\multicolumn{{{len(columns) + 1}}}{{@{{}}l}}{{\emph{{{subtable.caption}}}}}"
+        rows = [[title]] if subtable.caption else []
+        for row in ["lambda_1"] if subtable.name == GRAPHS else ROWS:
+            cells = [(subtable.name, row, column.name) for column in subtable.columns]
+            texts = [_text(cell_at(tidy, at), paper.get(at, NOTHING)) for at in cells]
+            label = _LABELS[row]
+            if subtable.name == "schroedinger" and row.endswith("_W"):
+                label = label.replace("$", "", 1).replace("$", "", 1)
+                label = rf"$\mathrm{{Im}}\,{label}$"
+            rows.append([label, *texts])
+        groups.append(rows)
+    labels = [column.label or escape(column.name) for column in columns]
+
+    def place(cell: Any) -> str:
+        return f"{escape(cell.subtable)} {escape(cell.row)} {escape(cell.column)}"
+
+    judged = frame[~frame["row"].isin(UNPUBLISHED) & frame["published_mean"].notna()]
+    notes = [
+        r"Measured, below it in \flodepublished{grey} published.",
+        r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
+        r"FD $= \lambda_K(\mathbf{W}) f_\alpha(\lambda_1(\mathbf{L})) - \lambda_1(\mathbf{W})$ as "
+        r"printed, for $x' = -L^\alpha x W$; of imaginary parts for "
+        r"$x' = \mathrm{i} L^\alpha x W$. "
+        "HFD predicted: splits whose trained Euler scheme "
+        r"(with its own sign and step size) enlarges $\lambda_1(\mathbf{L})$ most, "
+        r"$\arg\max_{r,l} |1 + s h w_r f_\alpha(\lambda_l)|$; "
+        "observed: splits whose layers raised the Dirichlet energy.",
+        *verdict_notes(judged, place, MEAN_RULE),
+        *not_run_notes(frame[frame["row"].isin(["FD", "lambda_1"])], place),
+    ]
+    blocks = [blocks_beside([("", tabular("", labels, groups))])]
+    return assemble(frame, spec, blocks, notes, quick)
+
+
+def _text(cell: Any, printed: Any) -> str:
+    grey = published_text(cell, printed)
+    below = "" if grey == EMPTY else rf"\flodepublished{{{grey}}}"
+    if cell.verdict == NOT_RUN or pd.isna(cell.mean):
+        return stacked(NOT_RUN_CELL, below)
+    if cell.row in UNPUBLISHED:
+        return f"{cell.mean:.0f}"
+    digits = printed.decimals if printed.decimals is not None else 2
+    std = None if pd.isna(cell.std) else cell.std
+    return stacked(fixed(cell.mean, std, digits, printed.error_decimals or digits), below)

@@ -1,0 +1,89 @@
+"""Studies of series of runs: depth, and the number of singular values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from flode.experiments.statistics import smallest_eigenvalue
+from flode.experiments.studies import StudyGraph
+from flode.reporting.dominance import frequency_dominance
+from flode.reporting.records import Runs
+from flode.reporting.tidy import RunsByKey
+
+#: Columns that every such study has; accuracies in percent, population standard deviations.
+COLUMNS = (
+    "graph", "series", "configuration", "x", "mean", "std", "n", "validation_mean",
+    "exponent_mean", "exponent_std", "note", "runs",
+)  # fmt: skip
+
+
+def _points(settings: Mapping[str, Any], runs: RunsByKey):
+    """``(graph, series, values, run)`` of every point."""
+    for label, by_series in settings["series"].items():
+        variant = settings["variants"][label]
+        for name, points in by_series.items():
+            for configuration, values in points.items():
+                yield label, name, values, runs[variant, configuration]
+
+
+def _row(graph: str, series: str, x: float, run: Runs) -> dict[str, Any]:
+    row = dict.fromkeys(COLUMNS)
+    row |= {"graph": graph, "series": series, "configuration": run.configuration, "x": x}
+    row |= {"runs": ";".join(run.files), "n": len(run.records), "note": run.diverged}
+    if not run.diverged:
+        score, exponent = run.score(), run.learned("exponent")
+        row |= {"mean": score.mean, "std": score.std}
+        row |= {"validation_mean": run.score("validation").mean}
+        row |= {"exponent_mean": exponent.mean, "exponent_std": exponent.std}
+    return row
+
+
+def _lambda_1(graph: StudyGraph) -> float:
+    return smallest_eigenvalue(graph.laplacian, graph.factors)
+
+
+def depth(
+    settings: Mapping[str, Any], graphs: Mapping[str, StudyGraph], runs: RunsByKey
+) -> pd.DataFrame:
+    """Test accuracy and FD against the number of layers, on undirected graphs.
+
+    Returns:
+        `COLUMNS`, where ``x`` is the number of layers, and ``fd_mean, fd_std`` (see
+        `flode.reporting.dominance.frequency_dominance`). A point whose training diverged has a
+        ``note`` and no numbers.
+    """
+    rows = []
+    for label, name, values, run in _points(settings, runs):
+        row = _row(label, name, values["num_layers"], run)
+        found = None
+        if not run.diverged:
+            found = frequency_dominance(run, _lambda_1(graphs[label]))
+        row |= {"fd_mean": found and found.mean, "fd_std": found and found.std}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def truncated_svd(
+    settings: Mapping[str, Any], graphs: Mapping[str, StudyGraph], runs: RunsByKey
+) -> pd.DataFrame:
+    """Test accuracy and explained variance against the number of singular values.
+
+    Returns:
+        `COLUMNS`, where ``x`` is the number of singular values, and ``explained_variance``. A point
+        without a rank has all of them.
+    """
+    rows = []
+    for label, name, values, run in _points(settings, runs):
+        factors = graphs[label].factors
+        if values["rank"] is not None:
+            factors = factors.truncate(values["rank"])
+        row = _row(label, name, factors.rank, run)
+        rows.append(row | {"explained_variance": factors.explained_variance})
+    return pd.DataFrame(rows)
+
+
+#: A kind of study, ``(settings, graphs, runs) -> DataFrame``; a figure of its name draws it.
+SERIES: dict[str, Callable[..., pd.DataFrame]] = {"depth": depth, "truncated_svd": truncated_svd}

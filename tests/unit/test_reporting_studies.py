@@ -1,0 +1,330 @@
+"""Tables and figures of runs that a study gathers: ablation, frequency dominance, depth, ranks."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flode.datasets.graph import Graph
+from flode.experiments.catalogue import Run
+from flode.experiments.validation import ConfigurationError
+from flode.reporting.dominance import (
+    frequency_dominance,
+    observed_high,
+    predicted_high,
+)
+from flode.reporting.figures.series import depth_figure, truncated_svd_figure
+from flode.reporting.published import cells, read_published
+from flode.reporting.records import load_runs
+from flode.reporting.stages import make_figure, make_study, make_table
+from flode.spectral import factorize, sna
+from tests.configuration import ROOT, catalogue
+from tests.unit.reporting_samples import run_content, write_run
+from tests.unit.test_reporting_statistics import report
+
+LAMBDA_1 = -0.9
+
+
+def write_all(folder, runs, record=None):
+    """A run file a run; its mean accuracy rises with the number of layers."""
+    found, files = catalogue(), []
+    for number, run in enumerate(runs):
+        values = found.hyperparameters(run)
+        tests = [0.7 + 0.01 * min(values["num_layers"], 9) + 0.002 * k for k in range(3)]
+        content = run_content(run.variant, tests, configuration=run.configuration)
+        content["hyperparameters"] = values
+        for one in content["records"]:
+            one |= {"validation": one["test"], "best_epoch": 3, "diverged_at": None}
+            one |= {"channel_mixing": [[[0.5, -1.0], [-2.0, 2.0]]], "initial_dirichlet_energy": 0.1}
+            one |= record(run, values) if record else {}
+            if not values["ode"]:
+                one["step_size"] = []
+        files.append(write_run(folder, f"{number}", content))
+    return files
+
+
+# Ablation ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ablation(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ablation")
+    found = catalogue()
+
+    def record(run, values):
+        # The directed fractional Schrödinger model is best with three layers; standard ones diverge
+        # with six.
+        if values["exponent"] == 1 and values["num_layers"] == 6:
+            empty = dict.fromkeys(("train", "validation", "test", "best_epoch", "exponent"))
+            return empty | {"diverged_at": 1, "dirichlet_energy": None}
+        best = run == Run("chameleon-directed", "layers=3")
+        return {"validation": 0.99} if best else {}
+
+    files = write_all(folder, found.table_runs("ablation"), record)
+    settings = found.table_settings("ablation")
+    csv, tex = folder / "a.csv", folder / "a.tex"
+    frame = make_table("ablation", settings, settings["spec"]["published"], files, csv, tex)
+    return frame, tex, files, settings
+
+
+def row_of(frame, subtable, row):
+    own = frame[(frame["subtable"] == subtable) & (frame["row"] == row)]
+    return own.set_index("column")
+
+
+def test_every_published_number_of_the_ablation_has_a_cell(ablation):
+    frame, *_ = ablation
+    paper = cells(read_published(ROOT / "config/published/ablation.csv"))
+    have = set(zip(frame["subtable"], frame["row"], frame["column"], strict=True))
+    assert set(paper) <= have and len(frame) == 3 * (12 + 16 + 4)
+    for at, cell in paper.items():
+        own = row_of(frame, *at[:2]).loc[at[2]]
+        assert own["published_mean"] == cell.mean
+
+
+def test_layers_are_chosen_by_validation_and_never_by_test(ablation):
+    frame, *_ = ablation
+    best = row_of(frame, "chameleon", "D, schroedinger, ode, fractional")
+    assert best.loc["layers", "mean"] == 3
+    assert best.loc["test accuracy", "mean"] == pytest.approx(73.2)  # five layers test better
+    assert best.loc["layers", "verdict"] == "differs"
+    assert "best of 5 by validation, 99.00 %" in best.loc["layers", "note"]
+    plain = row_of(frame, "chameleon", "D, schroedinger, no ode, fractional")
+    assert plain.loc["layers", "mean"] == 6
+    assert plain.loc["layers", "runs"] == plain.loc["test accuracy", "runs"]
+
+
+def test_what_diverged_is_not_chosen(ablation):
+    frame, *_ = ablation
+    standard = row_of(frame, "squirrel", "D, heat, ode, standard")
+    assert standard.loc["layers", "mean"] == 5
+
+
+def test_a_row_with_a_candidate_that_was_not_run_is_not_run(ablation, tmp_path):
+    *_, files, settings = ablation
+    keys = load_runs(files)
+    gone = keys["citeseer", "layers=4"].files[0]
+    left = [file for file in files if str(file) != gone]
+    frame = make_table(
+        "ablation", settings, settings["spec"]["published"], left,
+        tmp_path / "a.csv", tmp_path / "a.tex", {("citeseer", "layers=4"): "a job failed"},
+    )  # fmt: skip
+    row = row_of(frame, "citeseer", "U, schroedinger, ode, fractional")
+    assert set(row["verdict"]) == {"not run"} and "a job failed" in row.loc["layers", "note"]
+    assert "a job failed" in (tmp_path / "a.tex").read_text()
+    other = row_of(frame, "citeseer", "U, schroedinger, ode, standard")
+    assert other.loc["layers", "mean"] == 5
+
+
+def test_the_ablation_is_typeset_with_two_marks_a_block(ablation):
+    tex = ablation[1].read_text()
+    body = tex[tex.index(r"\begin{table}") :].split(r"\parbox")[0]
+    body = body[body.index("toprule") :]
+    assert body.count(r"\first{") >= 8 and r"\third{" not in body
+    assert r"\flodepublished{77.79$\pm$1.42}" in body
+    assert "directed, heterophilic" in tex
+    compiles(ablation[1])
+
+
+def compiles(path):
+    latex = shutil.which("pdflatex")
+    if latex is None:
+        pytest.skip("pdflatex is not installed")
+    document = path.with_name("document.tex")
+    document.write_text(
+        r"\documentclass{article}\usepackage{booktabs,xcolor}\IfFileExists{multirow.sty}{\usepackage{multirow}}{}\begin{document}"
+        rf"\input{{{path.stem}}}\end{{document}}"
+    )
+    done = subprocess.run(
+        [latex, "-interaction=nonstopmode", "-halt-on-error", document.name],
+        cwd=path.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("overlay", "words"),
+    [
+        ({"rows": {"D, heat, ode, standard": {"variant": "chamaeleon"}}}, "chameleon"),
+        ({"rows": {"D, heat, ode, standard": {"set": {"layers": 2}}}}, "'layers'"),
+    ],
+)
+def test_bad_options_are_refused_before_any_job(overlay, words):
+    with pytest.raises(ConfigurationError, match=words):
+        catalogue({"tables": {"ablation": {"subtables": {"chameleon": overlay}}}})
+
+
+# Frequency dominance -----------------------------------------------------------------------------
+
+
+def one_run(folder, configuration="default", **record):
+    (file,) = write_all(folder, [Run("cora", configuration)], lambda run, values: record)
+    return load_runs([file])["cora", configuration]
+
+
+def test_fd_is_the_printed_formula(tmp_path):
+    run = one_run(tmp_path, exponent=[0.5])
+    expected = 2.0 * -np.sqrt(0.9) - -1.0
+    assert frequency_dominance(run, LAMBDA_1).mean == pytest.approx(expected)
+    heat = one_run(tmp_path, "equation=heat,complex=false", exponent=[2.0])
+    assert frequency_dominance(heat, LAMBDA_1).mean == pytest.approx(0.5 * -0.81 - -2.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("configuration", ["default", "equation=heat,complex=false", "ode=false"])
+def test_the_prediction_is_what_many_layers_do(tmp_path, configuration, seed):
+    """Apply the layer to a random state until one frequency is left."""
+    rng = np.random.default_rng(seed)
+    eigenvalues = np.array([LAMBDA_1, -0.5, 0.0, 0.3, 1.0])
+    mixing = rng.normal(size=(3, 2))
+    step, exponent = rng.normal(size=2) * 0.5, rng.uniform(0.2, 2)
+    heat, ode = "heat" in configuration, "ode" not in configuration
+    run = one_run(
+        tmp_path, configuration,
+        exponent=[exponent], channel_mixing=[mixing.tolist()], step_size=[step.tolist()],
+    )  # fmt: skip
+    if heat:  # a real model
+        for one in run.records:
+            one["channel_mixing"], one["step_size"] = [mixing[:, :1].tolist()], [[step[0]]]
+    w = mixing[:, 0] if heat else mixing @ [1, 1j]
+    c = -w * (1 if heat else 1j) * ((step[0] if heat else step @ [1, 1j]) if ode else 1)
+    powers = np.sign(eigenvalues) * np.abs(eigenvalues) ** exponent
+    x = np.ones((5, 3), dtype=complex)
+    for _ in range(3000):
+        x = powers[:, None] * x * c + (x if ode else 0)
+        x /= np.linalg.norm(x)
+    energy = 0.5 * (np.abs(x) ** 2 * (1 - eigenvalues[:, None])).sum()
+    assert energy == pytest.approx(0, abs=1e-6) or energy == pytest.approx(0.95, abs=1e-6)
+    assert predicted_high(run, LAMBDA_1).mean == (100 if energy > 0.5 else 0)
+
+
+def test_the_observed_dominance_compares_energies(tmp_path):
+    assert observed_high(one_run(tmp_path, dirichlet_energy=0.2)).mean == 100
+    assert observed_high(one_run(tmp_path, dirichlet_energy=0.05)).mean == 0
+    run = one_run(tmp_path)
+    for record in run.records:
+        del record["initial_dirichlet_energy"]
+    assert observed_high(run) is None
+
+
+def test_the_table_of_frequency_dominance(tmp_path):
+    found = catalogue()
+    runs = [run for run in found.table_runs("frequency_dominance") if run.variant != "pubmed"]
+    files = write_all(tmp_path, runs)
+    folder = tmp_path / "statistics"
+    folder.mkdir()
+    for variant in found.table_variants("frequency_dominance"):
+        if variant != "pubmed":
+            files.append(write_run(folder, variant, report(variant, lambda_1=LAMBDA_1)))
+    settings = found.table_settings("frequency_dominance")
+    reasons = {("pubmed", "default"): "no raw file", ("pubmed", runs[-1].configuration): "none"}
+    csv, tex = tmp_path / "f.csv", tmp_path / "f.tex"
+    frame = make_table(
+        "frequency_dominance", settings, settings["spec"]["published"], files, csv, tex, reasons
+    )
+    paper = cells(read_published(ROOT / "config/published/frequency_dominance.csv"))
+    have = {(c.subtable, c.row, c.column): c for c in frame.itertuples()}
+    assert set(paper) <= set(have)
+    assert have["heat", "FD", "Film"].verdict == "published values disagree"
+    assert have["heat", "FD", "Cora"].mean == pytest.approx(0.5 * -(0.9**0.91) + 2.0, rel=1e-2)
+    assert have["schroedinger", "lambda_K_W", "Cora"].mean == 2.0
+    assert have["heat", "observed_high", "Cora"].mean == 100
+    assert have["graph", "lambda_1", "Cora"].verdict == "lower"
+    assert have["graph", "lambda_1", "Pubmed"].verdict == "not run"
+    assert have["schroedinger", "FD", "Pubmed"].verdict == "not run"
+    assert "no raw file" in have["schroedinger", "FD", "Pubmed"].note
+    compiles(tex)
+
+
+# Series ------------------------------------------------------------------------------------------
+
+
+def write_graph(folder, variant, nodes=30, undirected=True):
+    rng = np.random.default_rng(len(variant))
+    edges = rng.integers(0, nodes, (2, 80))
+    edges = np.concatenate([edges, edges[::-1]], axis=1) if undirected else edges
+    masks = np.eye(3, nodes, dtype=bool)[:, None]
+    x = np.zeros((nodes, 2), dtype=np.float32)
+    graph = Graph(x, rng.integers(0, 2, nodes), edges, np.ones(edges.shape[1]), *masks)
+    graph_file, factor_file = folder / f"{variant}.npz", folder / f"{variant}.safetensors"
+    graph.save(graph_file)
+    laplacian = sna(graph.edge_index, graph.edge_weight, nodes)
+    factorize(laplacian).save(factor_file)
+    return str(graph_file), str(factor_file), laplacian.toarray()
+
+
+def test_depth_gathers_accuracy_and_fd_and_shows_what_diverged(tmp_path):
+    found = catalogue()
+    runs = {
+        run: None
+        for by_series in found.study_runs("depth").values()
+        for series in by_series.values()
+        for run in series
+    }
+    assert len(runs) < 4 * 36 + 9  # at one, two and four layers series share runs
+
+    def record(run, values):
+        if values["num_layers"] >= 128 and not values["ode"]:
+            empty = dict.fromkeys(("train", "validation", "test", "best_epoch", "exponent"))
+            return empty | {"diverged_at": 1}
+        return {}
+
+    files = write_all(tmp_path, runs, record)
+    settings = found.study_settings("depth")
+    graphs = [write_graph(tmp_path, variant) for variant in settings["variants"].values()]
+    csv = tmp_path / "depth.csv"
+    make_study(settings, csv, [g[0] for g in graphs], [g[1] for g in graphs], files)
+    frame = pd.read_csv(csv)
+    assert len(frame) == 4 * 36 + 9
+    assert sorted(frame["x"].unique()) == [2**k for k in range(9)]
+    lost = frame[frame["mean"].isna()]
+    assert len(lost) == 4 * 2 * 2 and lost["note"].str.contains("split 0 at epoch 1").all()
+    point = frame[(frame["graph"] == "Cora") & (frame["series"] == "ODE, standard")].iloc[0]
+    lambda_1 = np.linalg.eigvalsh(graphs[2][2])[0]
+    powers = [-(abs(lambda_1) ** (0.9 + 0.01 * k)) for k in range(3)]
+    assert point["fd_mean"] == pytest.approx(np.mean([2 * p + 1 for p in powers]))
+    paths = make_figure(found.figure_settings("depth"), csv, tmp_path / "depth")
+    assert all(path.stat().st_size > 500 for path in paths)
+    figure, plotted = depth_figure(frame, {}, quick=True)
+    assert len(figure.axes) == 8 and plotted is frame
+    assert "Quick run" in figure.get_suptitle()
+
+
+def test_truncated_svd_gathers_accuracy_and_explained_variance(tmp_path):
+    points = {"chameleon": {"points": [{"rank": 3}, {"rank": None}]}}
+    found = catalogue({"studies": {"truncated_svd": {"series": points}}})
+    settings = found.study_settings("truncated_svd")
+    runs = [r for series in found.study_runs("truncated_svd").values() for s in series.values()
+            for r in s]  # fmt: skip
+    files = write_all(tmp_path, runs)
+    graphs = [write_graph(tmp_path, v, undirected=False) for v in settings["variants"].values()]
+    csv = tmp_path / "svd.csv"
+    make_study(settings, csv, [g[0] for g in graphs], [g[1] for g in graphs], files)
+    frame = pd.read_csv(csv)
+    own = frame[frame["graph"] == "Chameleon"]
+    values = np.linalg.svd(graphs[0][2], compute_uv=False)
+    expected = (values[:3] ** 2).sum() / (values**2).sum()
+    assert own["explained_variance"].tolist() == pytest.approx([expected, 1.0])
+    assert own["x"].tolist() == [3, (values > 1e-6 * values[0]).sum()]
+    assert list(own["configuration"]) == ["rank=3", "default"]
+    figure, _ = truncated_svd_figure(frame, {})
+    assert [ax.get_title() for ax in figure.axes if ax.get_title()] == ["Chameleon", "Squirrel"]
+
+
+def test_a_study_without_a_known_graph_is_refused():
+    graphs = {"Cora": "coraa"}
+    with pytest.raises(ConfigurationError, match="did you mean 'cora'"):
+        catalogue({"studies": {"depth": {"graphs": graphs}}})
+
+
+def test_candidates_of_a_search_need_no_grid():
+    found = catalogue()
+    runs = found.search_runs("alternatives")
+    assert Run("cora", "encoder=2,decoder=1") in runs["cora"]
+    assert Run("cora") in runs["cora"]
+    with pytest.raises(ConfigurationError, match="there is no hyperparameter 'layers'"):
+        catalogue({"searches": {"alternatives": {"candidates": {"cora": [{"layers": 3}]}}}})
+    assert not re.search("dsbm", str(runs))
