@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator
 
 from flode.reporting.figures.style import MEASURED, STYLE, stamp
 
@@ -37,6 +36,8 @@ def depth_figure(
         number, whose training diverged, is a cross at the foot of its panel.
     """
     graphs, names = list(frame["graph"].unique()), list(frame["series"].unique())
+    # Every other of the depths, from the first on.
+    ticks = [int(x) for x in sorted(frame["x"].unique())[::2]]
     with matplotlib.rc_context(fname=STYLE):
         fig = Figure(figsize=(max(3.0, 1.75 * len(graphs)), 3.6))
         axes = fig.subplots(2, len(graphs), squeeze=False, sharex=True, sharey="row")
@@ -53,12 +54,11 @@ def depth_figure(
                 lost = own[own["mean"].isna()]
                 top.plot(
                     lost["x"], [0.03] * len(lost), linestyle="", marker="x", color=colour,
-                    transform=top.get_xaxis_transform(), clip_on=False,
+                    transform=top.get_xaxis_transform(),
                 )  # fmt: skip
             bottom.axhline(0, color="black", linewidth=0.5)
             bottom.set_xscale("log", base=2)
-            bottom.xaxis.set_major_locator(LogLocator(base=2, numticks=5))
-            bottom.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+            bottom.set_xticks(ticks, ticks)
             bottom.set_xlabel("Number of layers")
         axes[0, 0].set_ylabel("Test accuracy (%)")
         axes[1, 0].set_ylabel("FD")
