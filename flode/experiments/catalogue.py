@@ -92,7 +92,7 @@ class Catalogue(Variants):
 
     def table_settings(self, table: str) -> dict:
         """Settings of a table: every column with its configuration, every row of an ablation with
-        its candidates, ``{configuration: values}``."""
+        its candidates, ``{configuration: values}``, and its variant's own values."""
         spec = copy.deepcopy(self._entry("tables", table))
         for subtable in spec["subtables"].values():
             for column in subtable.get("columns", {}).values():
@@ -104,6 +104,8 @@ class Catalogue(Variants):
                         row["variant"], row["set"], _grid(spec["choose"]), where
                     )
                     row["candidates"] = {run.configuration: values for run, values in runs.items()}
+                    default = self.hyperparameters(Run(row["variant"]))
+                    row["default"] = {name: default[name] for name in spec["choose"]}
         return {"version": versions.TABLE, "spec": spec, "quick": self.config["quick"]}
 
     def figure_settings(self, figure: str) -> dict:

@@ -8,10 +8,12 @@ from typing import Any
 import pandas as pd
 
 from flode.reporting.layout import Column, parse_options
-from flode.reporting.published import NOTHING, cells
+from flode.reporting.published import NOTHING, Published, cells
+from flode.reporting.records import Runs
 from flode.reporting.search import best_configuration
 from flode.reporting.tidy import (
     Reasons,
+    Record,
     RunsByKey,
     add_note,
     add_reason,
@@ -22,12 +24,16 @@ from flode.reporting.tidy import (
 )
 from flode.reporting.verdicts import NOT_RUN, mean_verdict, setting_verdict
 
-#: Columns of the table and of the published file, and the metric of each.
+#: Columns of the published file, and the metric of each.
 COLUMNS = {
     "test accuracy": "accuracy",
     "dirichlet energy": "dirichlet_energy",
     "layers": "num_layers",
 }
+
+#: Added to a column's name where the number of layers is not chosen but the paper's (or, where it
+#: prints none, the variant's).
+AS_PUBLISHED = ", published layers"
 
 
 def ablation_table(
@@ -47,41 +53,49 @@ def ablation_table(
         reasons: why a (variant, configuration) without runs was not run.
 
     Returns:
-        A tidy table. A row with a candidate that was not run has no choice and is ``not run``; one
-        that diverged is not chosen. The note names the choice and its validation accuracy.
+        A tidy table, columns `COLUMNS` of the candidate that validation chooses and, with
+        `AS_PUBLISHED`, of the one that has the paper's number of layers. A row with a candidate
+        that was not run has no choice and is ``not run``; one that diverged is not chosen. The note
+        of the number of layers gives the choice's validation accuracy.
     """
     paper, records = cells(published), []
     for subtable in parse_options(name, spec, published):
         for row, options in subtable.rows.items():
             variant, candidates = options["variant"], options["candidates"]
+            printed = paper.get((subtable.name, row, "layers"), NOTHING).mean
+            layers = printed or options["default"]["num_layers"]
+            as_published = next(
+                (one for one, values in candidates.items() if values.get("num_layers") == layers),
+                None,
+            )
             missing = [one for one in candidates if (variant, one) not in runs]
             chosen = None if missing else best_configuration(variant, candidates, runs)
-            key = (variant, chosen or (missing or list(candidates))[0])
-            for label, metric in COLUMNS.items():
-                cell = paper.get((subtable.name, row, label), NOTHING)
-                column = Column(label, None, metric, key)
-                record = new_record(name, subtable, row, column, metric, cell)
-                if missing:
-                    reason = (reasons or {}).get(key)
-                    add_reason(record, reason or f"no run of {key[0]}, configuration {key[1]}")
-                    record["verdict"] = NOT_RUN
-                else:
-                    _fill(
-                        record, column, cell, fill(record, column, runs, reasons), len(candidates)
-                    )
-                records.append(record)
+            for suffix, one in (("", chosen), (AS_PUBLISHED, as_published)):
+                key = (variant, one or (missing or list(candidates))[0])
+                run = runs.get(key) if one else None
+                for label, metric in COLUMNS.items():
+                    cell = paper.get((subtable.name, row, label), NOTHING)
+                    column = Column(label + suffix, None, metric, key)
+                    record = new_record(name, subtable, row, column, metric, cell)
+                    if run is None and one is None and not missing:
+                        add_reason(record, "no candidate has a result")
+                    else:
+                        run = fill(record, column, {key: run} if run else {}, reasons)
+                    _measure(record, metric, cell, run)
+                    if run and metric == "num_layers" and not suffix:
+                        validation = run.score("validation").mean
+                        best = f"best of {len(candidates)} by validation, {validation:.2f} %"
+                        add_note(record, best)
+                    records.append(record)
     return tidy_frame(records)
 
 
-def _fill(record, column, cell, run, candidates):
-    if run is None:  # all candidates diverged
+def _measure(record: Record, metric: str, cell: Published, run: Runs | None) -> None:
+    if run is None:
         record["verdict"] = NOT_RUN
-    elif column.metric == "num_layers":
-        record["mean"] = run.setting("num_layers")
+    elif metric == "num_layers":
+        record["mean"] = run.setting(metric)
         record["verdict"] = setting_verdict(record["mean"], cell)
-        validation = run.score("validation").mean
-        add_note(record, f"best of {candidates} by validation, {validation:.2f} %")
     else:
-        accuracy = column.metric == run.metric
-        summary = run.score() if accuracy else run.learned(column.metric)
-        measure(record, summary, mean_verdict(summary, cell, column.metric))
+        summary = run.score() if metric == run.metric else run.learned(metric)
+        measure(record, summary, mean_verdict(summary, cell, metric))

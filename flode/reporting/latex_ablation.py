@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from flode.reporting.ablation import COLUMNS
+from flode.reporting.ablation import AS_PUBLISHED, COLUMNS
 from flode.reporting.fragments import (
     EMPTY,
     NOT_RUN_CELL,
@@ -26,15 +26,20 @@ from flode.reporting.published import NOTHING, cells
 from flode.reporting.typeset import blocks_beside, escape, fixed, mark, ranks, tabular
 from flode.reporting.verdicts import MEAN_RULE
 
-_LABELS = ("Test accuracy", "", "Dirichlet energy", "", "Layers", "")
+_HEADER = (("layers chosen by validation", 3), ("layers as published", 2), ("published", 3))
+_LABELS = ("accuracy", "energy", "layers", "accuracy", "energy", "accuracy", "energy", "layers")
 _DIGITS = {"accuracy": 2, "dirichlet_energy": 3, "num_layers": 0}
+
+
+#: What verdicts are given on.
+_JUDGED = "Verdicts compare the numbers with the layers as published"
 
 
 def render_ablation(
     frame: pd.DataFrame, spec: Mapping[str, Any], published: pd.DataFrame, quick: bool = False
 ) -> str:
-    """A block a subtable; beside each measured number the published one, in grey. The best of each
-    group of rows by measured accuracy are marked.
+    """A block a subtable: measured with the number of layers that validation chooses, with the
+    published one, and in grey the published numbers. The best of each group of rows are marked.
 
     Args:
         frame: the tidy table from `ablation_table`.
@@ -49,37 +54,49 @@ def render_ablation(
             for _, rows in groupby(subtable.rows, key=subtable.groups.__getitem__)
         ]
         caption = f"({letter}) {subtable.caption}"
-        blocks.append(blocks_beside([(caption, tabular("", _LABELS, groups))]))
+        blocks.append(blocks_beside([(caption, tabular(_HEADER, _LABELS, groups))]))
     letters = dict(zip([block.name for block in options], ascii_lowercase, strict=False))
 
     def place(cell: Any) -> str:
-        return f"({letters[cell.subtable]}) {escape(cell.row)}, {escape(cell.column)}"
+        number = cell.column.removesuffix(AS_PUBLISHED).split()[-1]
+        return f"({letters[cell.subtable]}) {escape(cell.row)}: {escape(number)}"
 
-    judged = frame[frame["metric"] != "num_layers"]
+    judged = frame[frame["column"].str.endswith(AS_PUBLISHED) & (frame["metric"] != "num_layers")]
     notes = [
-        r"Measured, and in \flodepublished{grey} published. D: directed, U: undirected.",
+        r"Test accuracy (\%) and Dirichlet energy; D: directed, U: undirected. Where the paper "
+        "prints no number of layers, the variant's.",
         r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
-        *verdict_notes(judged[judged["published_mean"].notna()], place, MEAN_RULE),
+        *verdict_notes(judged[judged["published_mean"].notna()], place, f"{_JUDGED}. {MEAN_RULE}"),
         *not_run_notes(frame[frame["metric"] == "accuracy"], place),
     ]
     return assemble(frame, spec, blocks, notes, quick)
 
 
 def _group(subtable: OptionBlock, rows: list[str], tidy, paper, marked: int) -> list[list[str]]:
-    accuracies = [cell_at(tidy, (subtable.name, row, "test accuracy")).mean for row in rows]
-    rounded = [None if pd.isna(value) else Decimal(f"{value:.2f}") for value in accuracies]
+    marks = {}
+    for suffix in ("", AS_PUBLISHED):
+        found = [cell_at(tidy, (subtable.name, row, f"test accuracy{suffix}")).mean for row in rows]
+        rounded = [None if pd.isna(value) else Decimal(f"{value:.2f}") for value in found]
+        marks[suffix] = dict(zip(rows, ranks(rounded, marked), strict=True))
     lines = []
-    for row, rank in zip(rows, ranks(rounded, marked), strict=True):
+    for row in rows:
         line = [subtable.rows[row].get("label") or escape(row)]
-        for column, metric in COLUMNS.items():
-            cell = cell_at(tidy, (subtable.name, row, column))
-            printed = paper.get((subtable.name, row, column), NOTHING)
-            text = NOT_RUN_CELL
-            if pd.notna(cell.mean):
-                std = None if pd.isna(cell.std) else cell.std
-                text = fixed(cell.mean, std, _DIGITS[metric], _DIGITS[metric])
-            line.append(mark(text, rank) if metric == "accuracy" else text)
-            grey = published_text(cell, printed)
+        for suffix, columns in (("", list(COLUMNS)), (AS_PUBLISHED, list(COLUMNS)[:2])):
+            for column in columns:
+                text = _measured(cell_at(tidy, (subtable.name, row, column + suffix)))
+                rank = marks[suffix][row] if COLUMNS[column] == "accuracy" else None
+                line.append(mark(text, rank))
+        for column in COLUMNS:
+            at = (subtable.name, row, column)
+            grey = published_text(cell_at(tidy, at), paper.get(at, NOTHING))
             line.append("" if grey == EMPTY else rf"\flodepublished{{{grey}}}")
         lines.append(line)
     return lines
+
+
+def _measured(cell: Any) -> str:
+    if pd.isna(cell.mean):
+        return NOT_RUN_CELL
+    std = None if pd.isna(cell.std) else cell.std
+    digits = _DIGITS[cell.metric]
+    return fixed(cell.mean, std, digits, digits)

@@ -76,18 +76,29 @@ def stacked(*lines: str) -> str:
     return rf"\begin{{tabular}}{{@{{}}c@{{}}}}{text}\end{{tabular}}"
 
 
-def tabular(header: str, labels: Sequence[str], groups: Sequence[Sequence[Sequence[str]]]) -> str:
+def tabular(
+    header: str | Sequence[tuple[str, int]],
+    labels: Sequence[str],
+    groups: Sequence[Sequence[Sequence[str]]],
+) -> str:
     """One tabular: the header spans the columns, and a rule stands between groups of rows.
 
     Args:
-        header: LaTeX over all columns; may be empty.
+        header: LaTeX over all columns, may be empty; or pieces and how many columns each spans.
         labels: one a column.
         groups: groups of rows of cells, each row one cell longer than ``labels`` (its name first).
     """
     count = len(labels)
     lines = [rf"\begin{{tabular}}{{@{{}}l *{{{count}}}{{c}}@{{}}}}", r"\toprule"]
+    spans = [(header, count)] if isinstance(header, str) else header
     if header:
-        lines += [rf"& \multicolumn{{{count}}}{{c}}{{{header}}} \\", rf"\cmidrule{{2-{count + 1}}}"]
+        lines.append(
+            "".join(rf"& \multicolumn{{{n}}}{{c}}{{{text}}} " for text, n in spans) + r"\\"
+        )
+        ends = [1 + sum(n for _, n in spans[: k + 1]) for k in range(len(spans))]
+        trim = "(lr)" if len(spans) > 1 else ""
+        rules = zip(ends, spans, strict=True)
+        lines.append(" ".join(rf"\cmidrule{trim}{{{end - n + 1}-{end}}}" for end, (_, n) in rules))
     lines.append("".join(f" & {label}" for label in labels).lstrip() + r" \\")
     for rows in groups:
         lines.append(r"\midrule")
