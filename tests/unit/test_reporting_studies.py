@@ -26,13 +26,14 @@ from tests.unit.reporting_samples import run_content, write_run
 from tests.unit.test_reporting_statistics import report
 
 LAMBDA_1 = -0.9
+CATALOGUE = catalogue()
 
 
 def write_all(folder, runs, record=None):
     """A run file a run; its mean accuracy rises with the number of layers."""
-    found, files = catalogue(), []
+    files = []
     for number, run in enumerate(runs):
-        values = found.hyperparameters(run)
+        values = CATALOGUE.hyperparameters(run)
         tests = [0.7 + 0.01 * min(values["num_layers"], 9) + 0.002 * k for k in range(3)]
         content = run_content(run.variant, tests, configuration=run.configuration)
         content["hyperparameters"] = values
@@ -52,7 +53,7 @@ def write_all(folder, runs, record=None):
 @pytest.fixture(scope="module")
 def ablation(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ablation")
-    found = catalogue()
+    found = CATALOGUE
 
     def record(run, values):
         # The directed fractional Schrödinger model is best with three layers; standard ones diverge
@@ -217,7 +218,7 @@ def test_the_observed_dominance_compares_energies(tmp_path):
 
 
 def test_the_table_of_frequency_dominance(tmp_path):
-    found = catalogue()
+    found = CATALOGUE
     runs = [run for run in found.table_runs("frequency_dominance") if run.variant != "pubmed"]
     files = write_all(tmp_path, runs)
     folder = tmp_path / "statistics"
@@ -263,7 +264,7 @@ def write_graph(folder, variant, nodes=30, undirected=True):
 
 
 def test_depth_gathers_accuracy_and_fd_and_shows_what_diverged(tmp_path):
-    found = catalogue()
+    found = CATALOGUE
     runs = {
         run: None
         for by_series in found.study_runs("depth").values()
@@ -327,7 +328,7 @@ def test_a_study_without_a_known_graph_is_refused():
 
 
 def test_candidates_of_a_search_need_no_grid():
-    found = catalogue()
+    found = CATALOGUE
     runs = found.search_runs("alternatives")
     assert Run("cora", "encoder=2,decoder=1") in runs["cora"]
     assert Run("cora") in runs["cora"]
