@@ -49,7 +49,8 @@ def _reasons(catalogue: Catalogue, table: str) -> Mapping[tuple[str, str], str]:
         for run in catalogue.table_runs(table)
     }
     for variant in catalogue.table_variants(table):
-        needed[variant, Run(variant).configuration] = [catalogue.statistics_file(variant)]
+        files = needed.setdefault((variant, Run(variant).configuration), [])
+        files.append(catalogue.statistics_file(variant))
     return {
         key: _reason(catalogue, key[0])
         for key, files in needed.items()
