@@ -8,7 +8,7 @@ again, and nothing else.
 GRAPH = 1
 FACTORS = 3
 TRAINING = 2
-SEARCH = 1
+SEARCH = 2
 STATISTICS = 1
 STUDY = 1
 TABLE = 2
