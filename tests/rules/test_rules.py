@@ -12,12 +12,13 @@ from flode.experiments.catalogue import Run
 from flode.experiments.factorization import factorize_graphs
 from flode.spectral import Factors, sna
 from flode.spectral.factors import save_factors
-from tests.configuration import TINY, catalogue
-from tests.workflow_runner import snakemake, working_copy
+from tests.configuration import TINY, catalogue, merge
+from tests.workflow_runner import snakemake, working_copy, write_overlay
 
 VARIANT = "dsbm-alpha0.1-beta0.2"
 PREFIX = TINY["results"]
 GRAPHS = f"{PREFIX}/graphs/{VARIANT}.npz"
+CATALOGUE = catalogue(TINY)
 FACTORS = f"{PREFIX}/factors/{VARIANT}.safetensors"
 
 
@@ -38,7 +39,7 @@ def put_factors(folder):
 
 def put_runs(folder, runs):
     """Run files with accuracies drawn from a seed, in place of trainings."""
-    found = catalogue(TINY)
+    found = CATALOGUE
     rng = np.random.default_rng(0)
     for run in runs:
         (file,) = found.run_files(run)
@@ -153,3 +154,74 @@ def test_search(folder):
         assert own["chosen"].sum() == 1 and own["configured"].sum() == 1
         best = own.loc[own["chosen"], "validation_mean"].item()
         assert best == own["validation_mean"].max()
+
+
+def test_an_ablation_chooses_by_validation(folder):
+    """A new row is an entry; its runs are those of any other study."""
+    published = folder / "published.csv"
+    header = "subtable,group,row,column,metric,unit,mean,error,error_kind,n,note,source"
+    published.write_text(f"{header}\nown,0,fixed,test accuracy,accuracy,%,60.0,2.0,std,5,,t\n")
+    rows = {
+        "learned": {"variant": VARIANT, "set": {}, "label": "learned"},
+        "fixed": {"variant": VARIANT, "set": {"exponent": 1}, "label": "fixed"},
+    }
+    spec = {
+        "kind": "ablation",
+        "caption": "Own.",
+        "label": "tab:own",
+        "published": "published.csv",
+        "choose": {"num_layers": [2, 3]},
+        "subtables": {"own": {"caption": "Own.", "rows": rows}},
+    }
+    overlay = merge(TINY, {"tables": {"own": spec}})
+    write_overlay(folder, overlay)
+    runs = catalogue(overlay).table_runs("own")
+    assert {run.configuration for run in runs} == {
+        "default", "layers=2", "exponent=1", "exponent=1,layers=2",
+    }  # fmt: skip
+    put_runs(folder, runs)
+    run_alone(folder, "table", f"{PREFIX}/tables/own.tex")
+    frame = pd.read_csv(folder / f"{PREFIX}/tables/own.csv").set_index(["row", "column"])
+    assert frame.loc[("fixed", "layers"), "mean"] in (2, 3)
+    assert frame.loc[("fixed", "test accuracy"), "published_mean"] == 60
+    assert frame["n"].dropna().eq(2).all()
+
+
+def test_a_study_of_an_operator_and_its_figure(folder):
+    overlay = {
+        "studies": {"own": {"kind": "spectrum", "graphs": {"DSBM": VARIANT}}},
+        "figures": {"own": {"kind": "spectrum", "study": "own"}},
+    }
+    write_overlay(folder, TINY, overlay)
+    put_graphs(folder)
+    put_factors(folder)
+    run_alone(folder, "study", f"{PREFIX}/studies/own.csv")
+    frame = pd.read_csv(folder / f"{PREFIX}/studies/own.csv")
+    graph = Graph.load(folder / GRAPHS)
+    laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes).toarray()
+    found = frame[frame["kind"] == "eigenvalue"]
+    assert len(found) == 60
+    assert found["real"].sum() == pytest.approx(np.trace(laplacian), abs=1e-8)
+    perron = frame.loc[frame["kind"] == "perron", "real"].item()
+    assert perron == pytest.approx(np.abs(np.linalg.eigvals(laplacian)).max(), abs=1e-8)
+    run_alone(folder, "figure", f"{PREFIX}/figures/own.pdf")
+    assert (folder / f"{PREFIX}/figures/own.svg").stat().st_size > 500
+
+
+def test_a_study_of_a_series_of_runs_and_its_figure(folder):
+    spec = {
+        "kind": "truncated_svd",
+        "graphs": {"DSBM": VARIANT},
+        "series": {"ranks": {"points": [{"rank": 5}, {"rank": None}]}},
+    }
+    overlay = {"studies": {"own": spec}, "figures": {"own": {"kind": "truncated_svd"}}}
+    overlay["figures"]["own"]["study"] = "own"
+    write_overlay(folder, TINY, overlay)
+    put_graphs(folder)
+    put_factors(folder)
+    put_runs(folder, [Run(VARIANT, "rank=5"), Run(VARIANT)])
+    run_alone(folder, "study", f"{PREFIX}/studies/own.csv")
+    frame = pd.read_csv(folder / f"{PREFIX}/studies/own.csv")
+    assert frame["configuration"].tolist() == ["rank=5", "default"]
+    assert frame["x"].tolist() == [5, Factors.load(folder / FACTORS).rank]
+    run_alone(folder, "figure", f"{PREFIX}/figures/own.pdf")
