@@ -17,6 +17,7 @@ FILES = (
     "ablation.yaml",
     "depth.yaml",
     "studies.yaml",
+    "reproduction.yaml",
 )
 
 

@@ -94,7 +94,11 @@ class Catalogue(Variants):
         """Settings of a table: every column with its configuration, every row of an ablation with
         its candidates, ``{configuration: values}``, and its variant's own values."""
         spec = copy.deepcopy(self._entry("tables", table))
-        for subtable in spec["subtables"].values():
+        if spec["kind"] == "reproduction":
+            for name in spec["tables"]:
+                self._lookup("tables", name, f"tables.{table}.tables")
+            spec["tables"] = {name: self.config["tables"][name]["kind"] for name in spec["tables"]}
+        for subtable in spec.get("subtables", {}).values():
             for column in subtable.get("columns", {}).values():
                 column.setdefault("configuration", DEFAULT)
             if spec["kind"] == "ablation":
@@ -170,7 +174,7 @@ class Catalogue(Variants):
         """Runs that a table shows or chooses from, each once."""
         spec = self.table_settings(table)["spec"]
         runs = []
-        for subtable in spec["subtables"].values():
+        for subtable in spec.get("subtables", {}).values():
             for column in subtable.get("columns", {}).values():
                 runs.append(Run(column["variant"], column["configuration"]))
             if spec["kind"] == "ablation":
@@ -182,7 +186,7 @@ class Catalogue(Variants):
         """Variants whose statistics a table shows, each once."""
         spec = self._entry("tables", table)
         found: list[str] = []
-        for subtable in spec["subtables"].values():
+        for subtable in spec.get("subtables", {}).values():
             if spec["kind"] == "datasets":
                 found += subtable["rows"]
             elif spec["kind"] == "frequency_dominance":
@@ -193,7 +197,10 @@ class Catalogue(Variants):
         return f"{self.results}/statistics/{variant}.json"
 
     def table_files(self, table: str) -> list[str]:
-        """Run files and statistics files that a table is made from."""
+        """Run files, statistics files and tables that a table is made from."""
+        tables = self._entry("tables", table).get("tables", [])
+        if tables:
+            return [f"{self.results}/tables/{name}.csv" for name in tables]
         statistics = [self.statistics_file(variant) for variant in self.table_variants(table)]
         return self.files_of(self.table_runs(table)) + statistics
 

@@ -106,6 +106,8 @@ def _allowed(error: ValidationError) -> str:
             return f"allowed is a value of type {' or '.join(kinds)}"
         case "enum":
             return f"allowed are {', '.join(map(str, bound))}"
+        case "not":
+            return "the key is not allowed here"
         case "anyOf" | "oneOf":
             return "allowed is " + ", or ".join(_describe(option) for option in bound)
         case _:

@@ -25,14 +25,16 @@ def write_partial_tables(catalogue: Catalogue) -> list[str]:
     for name in catalogue.config["tables"]:
         files = catalogue.table_files(name)
         present = [path for path in files if Path(path).exists()]
-        if not present or len(present) == len(files):
+        # A summary of tables that are all there may be of some that have just been written here.
+        summary = bool(written) and catalogue.config["tables"][name]["kind"] == "reproduction"
+        if not present or (len(present) == len(files) and not summary):
             continue
         stem = Path(catalogue.results) / "tables" / name
         settings = catalogue.table_settings(name)
         make_table(
             name,
             settings,
-            settings["spec"]["published"],
+            settings["spec"].get("published", []),
             present,
             csv=stem.with_suffix(".csv"),
             tex=stem.with_suffix(".tex"),

@@ -20,6 +20,7 @@ from flode.reporting.latex_statistics import render_statistics
 from flode.reporting.published import read_published
 from flode.reporting.ranking import ranking_table
 from flode.reporting.records import load_runs
+from flode.reporting.reproduction import load_tables, render_reproduction, reproduction_table
 from flode.reporting.statistics import load_statistics, statistics_table
 from flode.reporting.tables import comparison_table, hyperparameter_table
 from flode.reporting.tidy import Reasons, read_table, write_table
@@ -49,6 +50,7 @@ _KINDS = {
     "hyperparameters": _Kind(hyperparameter_table, render_hyperparameters),
     "ablation": _Kind(ablation_table, render_ablation),
     "frequency_dominance": _Kind(frequency_table, render_frequency, load=load_runs_and_statistics),
+    "reproduction": _Kind(reproduction_table, render_reproduction, published=(), load=load_tables),
     "datasets": _Kind(statistics_table, render_statistics, load=load_statistics),
 }
 
@@ -69,7 +71,7 @@ def make_table(
         settings: ``spec``, the table's entry in the configuration, and ``quick``.
         published: CSV file of the published numbers; for a ranking two, the full comparison and
             its summary.
-        runs: run files; for kind ``datasets`` statistics files.
+        runs: run files; for kind ``datasets`` statistics files, for kind ``reproduction`` tables.
         csv, tex: where to write.
         reasons: why a (variant, configuration) was not run, for the cells that say so; for kind
             ``datasets`` the configuration is ``default``.

@@ -156,7 +156,7 @@ def compiles(path):
     ("overlay", "words"),
     [
         ({"rows": {"D, heat, ode, standard": {"variant": "chamaeleon"}}}, "chameleon"),
-        ({"rows": {"D, heat, ode, standard": {"set": {"layers": 2}}}}, "'layers'"),
+        ({"rows": {"D, heat, ode, standard": {"set": {"layers": 2}}}}, "'num_layers'"),
     ],
 )
 def test_bad_options_are_refused_before_any_job(overlay, words):
@@ -332,6 +332,6 @@ def test_candidates_of_a_search_need_no_grid():
     runs = found.search_runs("alternatives")
     assert Run("cora", "encoder=2,decoder=1") in runs["cora"]
     assert Run("cora") in runs["cora"]
-    with pytest.raises(ConfigurationError, match="there is no hyperparameter 'layers'"):
+    with pytest.raises(ConfigurationError, match="did you mean 'num_layers'"):
         catalogue({"searches": {"alternatives": {"candidates": {"cora": [{"layers": 3}]}}}})
     assert not re.search("dsbm", str(runs))

@@ -24,7 +24,7 @@ rule statistics:
 rule table:
     input:
         runs=lambda wildcards: catalogue.table_files(wildcards.table),
-        published=lambda wildcards: config["tables"][wildcards.table]["published"],
+        published=lambda wildcards: config["tables"][wildcards.table].get("published", []),
     output:
         csv=f"{RESULTS}/tables/{{table}}.csv",
         tex=f"{RESULTS}/tables/{{table}}.tex",

@@ -1,0 +1,112 @@
+"""The verdict on the whole paper: every number that it publishes for FLODE, from all tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flode.reporting.ablation import AS_PUBLISHED
+from flode.reporting.fragments import assemble
+from flode.reporting.published import FLODE
+from flode.reporting.tables import LEARNED
+from flode.reporting.tidy import Reasons, read_table
+from flode.reporting.typeset import blocks_beside, escape, fixed, tabular
+from flode.reporting.verdicts import (
+    EXACT_RULE,
+    HIGHER,
+    LOWER,
+    MEAN_RULE,
+    NOT_RUN,
+    REPRODUCED,
+)
+
+#: Numbers that do not reproduce, listed at most; the CSV has all.
+MAX_LISTED = 40
+
+
+def _judged(kind: str, frame: pd.DataFrame) -> pd.Series:
+    """Which cells of a table are numbers that the paper publishes for FLODE and runs measure."""
+    published = frame["published_mean"].notna()
+    if kind in ("comparison", "ranking"):
+        return published & (frame["row"] == FLODE)
+    if kind == "hyperparameters":
+        return published & frame["row"].isin(LEARNED)
+    if kind == "ablation":
+        return published & frame["column"].str.endswith(AS_PUBLISHED) & frame["std"].notna()
+    return published
+
+
+def load_tables(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
+    """Read tidy tables: ``{name: table}``, the name that of the file."""
+    return {Path(path).stem: read_table(path) for path in paths}
+
+
+def reproduction_table(
+    name: str,
+    spec: Mapping[str, Any],
+    tables: Mapping[str, pd.DataFrame],
+    reasons: Reasons | None = None,
+) -> pd.DataFrame:
+    """All numbers of all tables that the paper publishes for FLODE, each with its verdict.
+
+    Args:
+        name: the table's name.
+        spec: its specification; ``tables`` is ``{table: kind}``.
+        tables: tidy tables by name; one that is missing leaves its numbers out.
+        reasons: not used.
+
+    Returns:
+        Rows of the tables as they are, ``table`` naming where each comes from.
+    """
+    parts = [
+        tables[table][_judged(kind, tables[table])]
+        for table, kind in spec["tables"].items()
+        if table in tables
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False) -> str:
+    """How many numbers of each table have which verdict, and which were not reproduced."""
+    found = frame["verdict"].unique()
+    known = [REPRODUCED, HIGHER, LOWER]
+    verdicts = [*known, *sorted(set(found) - {*known, NOT_RUN}), *([NOT_RUN] * (NOT_RUN in found))]
+    rows = [
+        [escape(table), *_counts(own, verdicts)]
+        for table, own in frame.groupby("table", sort=False)
+    ]
+    total = [["all", *_counts(frame, verdicts)]]
+    counts = tabular("", [escape(verdict) for verdict in verdicts], [rows, total])
+    blocks = [blocks_beside([("(a) Verdicts on the published numbers.", counts)])]
+    missed = frame[frame["verdict"].isin([HIGHER, LOWER])]
+    if len(missed):
+        listed = [_missed(cell) for cell in missed.head(MAX_LISTED).itertuples(index=False)]
+        labels = ("number", "measured", "published", "verdict")
+        text = tabular("", labels, [listed])
+        blocks.append(blocks_beside([("(b) Numbers that were not reproduced.", text)]))
+    measured = frame[frame["verdict"] != NOT_RUN]
+    notes = [
+        f"{(measured['verdict'] == REPRODUCED).sum()} of the {len(measured)} numbers that were "
+        f"measured are reproduced, of {len(frame)} published.",
+        escape(MEAN_RULE) + ".",
+        escape(EXACT_RULE) + ".",
+    ]
+    if len(missed) > MAX_LISTED:
+        notes.append(f"{len(missed) - MAX_LISTED} more in the CSV beside this file.")
+    return assemble(frame, spec, blocks, notes, quick)
+
+
+def _counts(frame: pd.DataFrame, verdicts: list[str]) -> list[str]:
+    counts = frame["verdict"].value_counts()
+    return [str(counts.get(verdict, 0)) for verdict in verdicts]
+
+
+def _missed(cell: Any) -> list[str]:
+    place = f"{cell.subtable}, {cell.row}, {cell.column.removesuffix(AS_PUBLISHED)}"
+    digits = 2 if cell.unit == "%" else 4
+    values = ((cell.mean, cell.std), (cell.published_mean, cell.published_std))
+    texts = [fixed(mean, None if pd.isna(std) else std, digits, digits) for mean, std in values]
+    return [escape(cell.table), escape(place), *texts, escape(cell.verdict)]

@@ -1,0 +1,98 @@
+"""The verdict on the paper: gathered from the tables, nothing left out, nothing counted twice."""
+
+import pandas as pd
+import pytest
+
+from flode.experiments.validation import ConfigurationError
+from flode.reporting.stages import make_table
+from flode.reporting.tidy import COLUMNS, tidy_frame, write_table
+from tests.configuration import catalogue
+
+CATALOGUE = catalogue()
+
+
+def record(table, row, column, verdict, **changed):
+    cell = dict.fromkeys(COLUMNS, "") | {"table": table, "subtable": "s", "unit": "%"}
+    cell |= {"row": row, "column": column, "metric": "accuracy", "verdict": verdict}
+    cell |= {"mean": 80.0, "std": 1.0, "n": 10, "published_mean": 81.0, "published_std": 1.0}
+    return cell | {"runs": "r.json"} | changed
+
+
+TABLES = {
+    "dsbm": [
+        record("dsbm", "FLODE", "0.1", "reproduced"),
+        record("dsbm", "FLODE", "0.2", "lower"),
+        record("dsbm", "MagNet", "0.1", ""),
+    ],
+    "node_classification_full": [
+        record("node_classification_full", "FLODE", "Cora", "not run", mean=None, std=None, n=None),
+    ],
+    "hyperparameters": [
+        record("hyperparameters", "exponent", "Cora", "higher", unit=""),
+        record("hyperparameters", "num_layers", "Cora", "reproduced", unit=""),
+    ],
+    "ablation": [
+        record("ablation", "a", "test accuracy", "lower"),
+        record("ablation", "a", "test accuracy, published layers", "reproduced"),
+        record("ablation", "a", "layers, published layers", "reproduced", std=None),
+    ],
+    "frequency_dominance": [
+        record("frequency_dominance", "FD", "Film", "published values disagree"),
+        record("frequency_dominance", "predicted_high", "Film", "", published_mean=None),
+    ],
+    "datasets": [record("datasets", "cora", "lambda_1", "reproduced", std=None, unit="")],
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reproduction")
+    files = []
+    for name, records in TABLES.items():
+        write_table(tidy_frame(records), folder / f"{name}.csv")
+        files.append(folder / f"{name}.csv")
+    settings = CATALOGUE.table_settings("reproduction")
+    out = (folder / "reproduction.csv", folder / "reproduction.tex")
+    return make_table("reproduction", settings, [], files, *out), out[1].read_text(), files
+
+
+def test_every_number_of_flode_comes_once_and_no_other(made):
+    frame, *_ = made
+    found = list(zip(frame["table"], frame["row"], frame["column"], frame["verdict"], strict=True))
+    assert found == [
+        ("dsbm", "FLODE", "0.1", "reproduced"),
+        ("dsbm", "FLODE", "0.2", "lower"),
+        ("node_classification_full", "FLODE", "Cora", "not run"),
+        ("hyperparameters", "exponent", "Cora", "higher"),
+        ("ablation", "a", "test accuracy, published layers", "reproduced"),
+        ("frequency_dominance", "FD", "Film", "published values disagree"),
+        ("datasets", "cora", "lambda_1", "reproduced"),
+    ]
+    assert tuple(frame.columns) == COLUMNS
+
+
+def test_the_summary_counts_verdicts_and_lists_what_was_not_reproduced(made):
+    _, tex, _ = made
+    assert r"all & 3 & 1 & 1 & 1 & 1 \\" in tex
+    assert "3 of the 6 numbers that were measured are reproduced, of 7 published" in tex
+    assert r"s, exponent, Cora & 80.0000$\pm$1.0000 & 81.0000$\pm$1.0000 & higher" in tex
+
+
+def test_a_table_that_is_missing_leaves_its_numbers_out(made, tmp_path):
+    *_, files = made
+    settings = CATALOGUE.table_settings("reproduction")
+    out = (tmp_path / "r.csv", tmp_path / "r.tex")
+    frame = make_table("reproduction", settings, [], files[1:], *out)
+    assert "dsbm" not in set(frame["table"])
+    assert len(pd.read_csv(out[0])) == 5
+
+
+def test_it_is_made_from_tables_that_are_there():
+    files = CATALOGUE.table_files("reproduction")
+    assert files[0] == "results/tables/dsbm.csv" and len(files) == 6
+    with pytest.raises(ConfigurationError, match="did you mean 'dsbm'"):
+        catalogue({"tables": {"reproduction": {"tables": ["dsbn"]}}})
+    with pytest.raises(ConfigurationError, match="published"):
+        catalogue({"tables": {"reproduction": {"published": "x.csv"}}})
+    with pytest.raises(ConfigurationError, match="'published' is missing"):
+        catalogue({"tables": {"own": {"kind": "comparison", "caption": "", "label": ""}}})
