@@ -198,11 +198,27 @@ class Catalogue(Variants):
 
     def table_files(self, table: str) -> list[str]:
         """Run files, statistics files and tables that a table is made from."""
-        tables = self._entry("tables", table).get("tables", [])
-        if tables:
-            return [f"{self.results}/tables/{name}.csv" for name in tables]
+        spec = self._entry("tables", table)
+        if spec["kind"] == "reproduction":
+            return [f"{self.results}/tables/{name}.csv" for name in spec["tables"]]
+        if spec["kind"] == "claims":
+            return self._claim_files(table)
         statistics = [self.statistics_file(variant) for variant in self.table_variants(table)]
         return self.files_of(self.table_runs(table)) + statistics
+
+    def _claim_files(self, table: str) -> list[str]:
+        """Tables and studies that the checks of a table of claims read."""
+        found = {}
+        for claim, entry in self._entry("tables", table)["claims"].items():
+            sides = (side for check in entry["checks"] for pair in check.values() for side in pair)
+            for side in sides:
+                if not isinstance(side, Mapping):
+                    continue
+                source = side["source"]
+                group = "studies" if source in self.config["studies"] else "tables"
+                self._lookup(group, source, f"tables.{table}.claims.{claim}")
+                found[f"{self.results}/{group}/{source}.csv"] = None
+        return list(found)
 
     def files_of(self, runs: Iterable[Run]) -> list[str]:
         """Run files of several runs."""
@@ -219,6 +235,7 @@ class Catalogue(Variants):
         for run in self.table_runs(table):
             self._lookup("variants", run.variant, f"tables.{table}")
             self.hyperparameters(run)
+        self.table_files(table)
 
 
 def _grid(grid: Mapping[str, Iterable]) -> list[dict]:

@@ -26,7 +26,10 @@ def write_partial_tables(catalogue: Catalogue) -> list[str]:
         files = catalogue.table_files(name)
         present = [path for path in files if Path(path).exists()]
         # A summary of tables that are all there may be of some that have just been written here.
-        summary = bool(written) and catalogue.config["tables"][name]["kind"] == "reproduction"
+        summary = bool(written) and catalogue.config["tables"][name]["kind"] in (
+            "reproduction",
+            "claims",
+        )
         if not present or (len(present) == len(files) and not summary):
             continue
         stem = Path(catalogue.results) / "tables" / name

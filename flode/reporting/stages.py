@@ -11,6 +11,7 @@ import pandas as pd
 
 from flode.files import atomic_write, write_text_atomic
 from flode.reporting.ablation import ablation_table
+from flode.reporting.claims import claims_table, load_sources, render_claims
 from flode.reporting.frequency import frequency_table, load_runs_and_statistics
 from flode.reporting.latex import render_comparison, render_hyperparameters
 from flode.reporting.latex_ablation import render_ablation
@@ -51,6 +52,7 @@ _KINDS = {
     "ablation": _Kind(ablation_table, render_ablation),
     "frequency_dominance": _Kind(frequency_table, render_frequency, load=load_runs_and_statistics),
     "reproduction": _Kind(reproduction_table, render_reproduction, published=(), load=load_tables),
+    "claims": _Kind(claims_table, render_claims, published=(), load=load_sources),
     "datasets": _Kind(statistics_table, render_statistics, load=load_statistics),
 }
 

@@ -16,6 +16,8 @@ LOWER = "lower"
 DIFFERS = "differs"
 NOT_RUN = "not run"
 NOT_PUBLISHED = "not published"
+HOLDS = "holds"
+FAILS = "fails"
 
 #: Means of a percent metric that differ by less than this (in points) count as equal.
 HALF_POINT = 0.5

@@ -1,0 +1,137 @@
+"""What the paper's text says, as comparisons of measured numbers: each claim holds or fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flode.reporting.fragments import assemble
+from flode.reporting.tidy import COLUMNS as TABLE_COLUMNS
+from flode.reporting.tidy import Reasons, read_table, tidy_frame
+from flode.reporting.typeset import blocks_beside, escape, tabular
+from flode.reporting.verdicts import FAILS, HOLDS, NOT_RUN
+
+#: How a check compares its two values.
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "greater": lambda left, right: left > right,
+    "less": lambda left, right: left < right,
+    "at_least": lambda left, right: left >= right,
+}
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A number that a check compares: what it is in words, and the files it rests on."""
+
+    number: float | None
+    words: str
+    runs: str = ""
+
+
+def load_sources(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
+    """Read tables (``tables/<name>.csv``) and studies: ``{name: frame}``."""
+    return {
+        Path(path).stem: read_table(path) if Path(path).parent.name == "tables" else
+        pd.read_csv(path)
+        for path in paths
+    }  # fmt: skip
+
+
+def claims_table(
+    name: str,
+    spec: Mapping[str, Any],
+    sources: Mapping[str, pd.DataFrame],
+    reasons: Reasons | None = None,
+) -> pd.DataFrame:
+    """A row for each check of each claim.
+
+    A check is ``{operator: [left, right]}`` with an operator of `OPERATORS`. A side is a number, or
+    ``{source, where, value, minus}``: the number in the one row of a table or study that has the
+    values under ``where``; ``minus`` is another row whose number is taken away. ``value`` is the
+    column, by default ``mean``, what was measured; a baseline has ``published_mean``.
+
+    Returns:
+        A tidy table: ``subtable`` where the paper says it, ``row`` the claim, ``column`` the check
+        in words, no numbers; the verdict of each check, ``holds``, ``fails`` or ``not run``, and
+        the values that it compares in ``note``.
+
+    Raises:
+        ValueError: a column that is not there, or values that no row or several have; named.
+    """
+    records = []
+    for claim, entry in spec["claims"].items():
+        for check in entry["checks"]:
+            ((operator, sides),) = check.items()
+            left, right = (_value(sources, side, f"{name}: {claim}") for side in sides)
+            record = dict.fromkeys(TABLE_COLUMNS, "")
+            record |= {"table": name, "subtable": entry["source"], "row": claim, "metric": "claim"}
+            record |= dict.fromkeys(("mean", "std", "n", "published_mean", "published_std"))
+            record["column"] = f"{left.words} {operator.replace('_', ' ')} than {right.words}"
+            record["runs"] = ";".join(dict.fromkeys(filter(None, [left.runs, right.runs])))
+            if left.number is None or right.number is None:
+                record["verdict"] = NOT_RUN
+            else:
+                holds = OPERATORS[operator](left.number, right.number)
+                record["verdict"] = HOLDS if holds else FAILS
+                record["note"] = f"{left.number:.4g} against {right.number:.4g}"
+            records.append(record)
+    return tidy_frame(records)
+
+
+def _value(sources: Mapping[str, pd.DataFrame], side: Any, where: str) -> _Value:
+    if isinstance(side, (int, float)):
+        return _Value(float(side), f"{side:g}")
+    found = _cell(sources, side, where)
+    if "minus" in side and found.number is not None:
+        other = _cell(sources, side | side["minus"], where)
+        number = None if other.number is None else found.number - other.number
+        runs = ";".join(filter(None, [found.runs, other.runs]))
+        return _Value(number, f"{found.words} minus {other.words}", runs)
+    return found
+
+
+def _cell(sources: Mapping[str, pd.DataFrame], side: Mapping[str, Any], where: str) -> _Value:
+    words = " ".join(str(value) for value in side["where"].values())
+    if side["source"] not in sources:
+        return _Value(None, words)
+    frame = sources[side["source"]]
+    for column, value in side["where"].items():
+        if column not in frame.columns:
+            raise ValueError(f"{where}: {side['source']} has no column {column!r}")
+        frame = frame[frame[column] == value]
+    if len(frame) != 1:
+        raise ValueError(
+            f"{where}: {len(frame)} rows of {side['source']} have {dict(side['where'])}; "
+            "allowed: one"
+        )
+    row, column = frame.iloc[0], side.get("value", "mean")
+    if column not in frame.columns:
+        raise ValueError(f"{where}: {side['source']} has no column {column!r}")
+    number = None if pd.isna(row[column]) else float(row[column])
+    runs = row.get("runs")
+    return _Value(number, words, runs if isinstance(runs, str) else "")
+
+
+def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False) -> str:
+    """A row a claim: how many of its checks hold, and whether it does."""
+    rows: list[Sequence[str]] = []
+    for claim, own in frame.groupby("row", sort=False):
+        verdict = claim_verdict(own["verdict"])
+        held = f"{(own['verdict'] == HOLDS).sum()} of {len(own)}"
+        text = rf"\parbox[t]{{0.62\linewidth}}{{{escape(str(claim))}}}"
+        rows.append([text, escape(own["subtable"].iloc[0]), held, verdict])
+    notes = ["Each check compares two measured means; the CSV beside this file gives their values."]
+    text = tabular("", ("where", "checks", "verdict"), [rows])
+    return assemble(frame, spec, [blocks_beside([("", text)])], notes, quick)
+
+
+def claim_verdict(checks: Iterable[str]) -> str:
+    """A claim fails if one of its checks does, and holds if all do."""
+    found = set(checks)
+    if FAILS in found:
+        return FAILS
+    return NOT_RUN if NOT_RUN in found else HOLDS

@@ -1,0 +1,137 @@
+"""Claims of the text: comparisons of what was measured, and nothing published in its place."""
+
+import pandas as pd
+import pytest
+
+from flode.experiments.validation import ConfigurationError
+from flode.reporting.claims import claim_verdict, claims_table
+from flode.reporting.stages import make_table
+from flode.reporting.tidy import write_table
+from tests.configuration import catalogue
+from tests.unit.test_reporting_reproduction import record, tidy_frame
+
+CATALOGUE = catalogue()
+
+TABLE = tidy_frame(
+    [
+        record("t", "FLODE", "0.1", "", mean=90.0, runs="a.json"),
+        record("t", "FLODE", "0.05", "", mean=88.0, runs="b.json"),
+        record("t", "MagNet", "0.1", "", mean=None, published_mean=95.0, runs=""),
+        record("t", "MagNet", "0.05", "", mean=None, published_mean=85.0, runs=""),
+        record("t", "lost", "0.1", "not run", mean=None, published_mean=99.0, runs=""),
+    ]
+)
+STUDY = pd.DataFrame({"graph": ["Cora", "Cora"], "x": [4, 256], "mean": [86.0, None]})
+SOURCES = {"t": TABLE, "s": STUDY}
+
+
+def cell(row, column, **more):
+    return {"source": "t", "where": {"row": row, "column": column}, **more}
+
+
+def drop(row, **more):
+    return cell(row, "0.1", minus={"where": {"row": row, "column": "0.05"}}, **more)
+
+
+def judge(*checks):
+    spec = {"claims": {"It is so": {"source": "Section 6", "checks": list(checks)}}}
+    return claims_table("claims", spec, SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("check", "verdict", "note"),
+    [
+        ({"greater": [cell("FLODE", "0.1"), 89]}, "holds", "90 against 89"),
+        ({"greater": [cell("FLODE", "0.1"), 90]}, "fails", "90 against 90"),
+        ({"at_least": [cell("FLODE", "0.1"), 90]}, "holds", "90 against 90"),
+        ({"less": [drop("FLODE"), drop("MagNet", value="published_mean")]}, "holds", "2 against 10"),
+        ({"less": [drop("MagNet"), 5]}, "not run", ""),
+        ({"greater": [cell("lost", "0.1"), 5]}, "not run", ""),
+        ({"greater": [{"source": "s", "where": {"graph": "Cora", "x": 4}}, 5]}, "holds", "86"),
+        ({"greater": [{"source": "s", "where": {"graph": "Cora", "x": 256}}, 5]}, "not run", ""),
+        ({"greater": [{"source": "gone", "where": {"x": 4}}, 5]}, "not run", ""),
+    ],
+)
+def test_a_check_compares_what_was_measured(check, verdict, note):
+    frame = judge(check)
+    assert frame["verdict"].tolist() == [verdict]
+    assert frame["note"].item().startswith(note)
+    assert frame["mean"].isna().all() and frame["published_mean"].isna().all()
+
+
+def test_the_runs_of_a_check_are_named():
+    frame = judge({"less": [drop("FLODE"), 5]})
+    assert frame["runs"].item() == "a.json;b.json"
+    assert frame["column"].item() == "FLODE 0.1 minus FLODE 0.05 less than 5"
+
+
+@pytest.mark.parametrize(
+    ("side", "words"),
+    [
+        ({"source": "t", "where": {"row": "FLODE"}}, "2 rows of t"),
+        (cell("FLOD", "0.1"), "0 rows of t"),
+        ({"source": "t", "where": {"rwo": "FLODE"}}, "no column 'rwo'"),
+        (cell("FLODE", "0.1", value="median"), "no column 'median'"),
+    ],
+)
+def test_a_side_must_be_one_number(side, words):
+    with pytest.raises(ValueError, match=words):
+        judge({"greater": [side, 1]})
+
+
+def test_a_claim_holds_if_all_its_checks_do():
+    assert claim_verdict(["holds", "holds"]) == "holds"
+    assert claim_verdict(["holds", "fails", "not run"]) == "fails"
+    assert claim_verdict(["holds", "not run"]) == "not run"
+
+
+def test_the_repositorys_claims_read_what_is_configured(tmp_path):
+    """Every cell that a claim names exists in tables made without any run."""
+    files = []
+    for file in CATALOGUE.table_files("claims"):
+        group, name = file.split("/")[-2:]
+        name = name.removesuffix(".csv")
+        path = tmp_path / group / f"{name}.csv"
+        path.parent.mkdir(exist_ok=True)
+        if group == "tables":
+            settings = CATALOGUE.table_settings(name)
+            published = settings["spec"]["published"]
+            make_table(name, settings, published, [], path, tmp_path / "t.tex")
+        else:
+            write_series(CATALOGUE.study_settings(name), path)
+        files.append(path)
+    settings = CATALOGUE.table_settings("claims")
+    out = (tmp_path / "claims.csv", tmp_path / "claims.tex")
+    frame = make_table("claims", settings, [], files, *out)
+    assert set(frame["verdict"]) == {"not run"} and len(frame) > 80
+    tex = out[1].read_text()
+    assert tex.count("not run") == frame["row"].nunique() >= 15
+
+
+def write_series(settings, path):
+    rows = []
+    for label, by_series in settings["series"].items():
+        for series, points in by_series.items():
+            for configuration, values in points.items():
+                x = values.get("num_layers", values.get("rank"))
+                rows.append({"graph": label, "series": series, "configuration": configuration})
+                rows[-1] |= {"x": x, "mean": None, "explained_variance": None}
+    pd.DataFrame(rows).to_csv(path, index=False)
+
+
+def test_a_source_that_is_not_there_is_refused_before_any_job():
+    check = {"greater": [{"source": "ablatoin", "where": {"row": "a"}}, 1]}
+    claims = {"own": {"source": "here", "checks": [check]}}
+    with pytest.raises(ConfigurationError, match="did you mean 'ablation'"):
+        catalogue({"tables": {"claims": {"claims": claims}}})
+
+
+def test_sources_survive_their_files(tmp_path):
+    write_table(TABLE, tmp_path / "tables" / "t.csv")
+    spec = {"kind": "claims", "caption": "", "label": ""}
+    spec["claims"] = {"It is so": {"source": "S", "checks": [{"less": [drop("FLODE"), 5]}]}}
+    out = (tmp_path / "c.csv", tmp_path / "c.tex")
+    settings = {"spec": spec, "quick": False}
+    frame = make_table("c", settings, [], [tmp_path / "tables" / "t.csv"], *out)
+    assert frame["verdict"].tolist() == ["holds"]
+    assert "1 of 1 & holds" in out[1].read_text()
