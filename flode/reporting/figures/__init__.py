@@ -12,12 +12,20 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from flode.reporting.figures.comparison import comparison_figure
+from flode.reporting.figures.energy import dirichlet_energy_figure
 from flode.reporting.figures.spectrum import spectrum_figure
 from flode.reporting.figures.style import save_figure
 
-__all__ = ["FIGURES", "comparison_figure", "save_figure", "spectrum_figure"]
+__all__ = [
+    "FIGURES",
+    "comparison_figure",
+    "dirichlet_energy_figure",
+    "save_figure",
+    "spectrum_figure",
+]
 
 FIGURES: dict[str, Callable[..., tuple[Figure, pd.DataFrame]]] = {
     "comparison": comparison_figure,
+    "dirichlet_energy": dirichlet_energy_figure,
     "spectrum": spectrum_figure,
 }
