@@ -1,5 +1,7 @@
-"""Spectral core: SNA, factorisation, fractional power, Dirichlet energy, homophily."""
+"""Spectral core: SNA, factorisation, fractional power, Dirichlet energy, homophily,
+fractional heat and Schrödinger equations."""
 
+from flode.spectral.dynamics import Dynamics, dominant_energy
 from flode.spectral.factors import Factors, factorize
 from flode.spectral.measures import (
     dirichlet_energy,
@@ -9,9 +11,11 @@ from flode.spectral.measures import (
 from flode.spectral.sna import adjacency, is_symmetric, sna, symmetrically_normalize
 
 __all__ = [
+    "Dynamics",
     "Factors",
     "adjacency",
     "dirichlet_energy",
+    "dominant_energy",
     "factorize",
     "is_symmetric",
     "node_homophily",

@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
+from flode.experiments.studies.energy import dirichlet_energy_study
 from flode.experiments.studies.graphs import StudyGraph
 from flode.experiments.studies.spectrum import spectrum
 
 __all__ = ["STUDIES", "StudyGraph"]
 
 STUDIES: dict[str, Callable[[Mapping, Mapping[str, StudyGraph]], pd.DataFrame]] = {
+    "dirichlet_energy": dirichlet_energy_study,
     "spectrum": spectrum,
 }
