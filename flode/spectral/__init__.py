@@ -1,5 +1,11 @@
 """Spectral core: SNA, factorisation, fractional power, Dirichlet energy, homophily."""
 
+from flode.spectral.balance import is_balanced, is_weakly_balanced
+from flode.spectral.distances import (
+    alternating_distances,
+    graph_distances,
+    virtual_edge_bound,
+)
 from flode.spectral.factors import Factors, factorize
 from flode.spectral.measures import (
     dirichlet_energy,
@@ -11,11 +17,16 @@ from flode.spectral.sna import adjacency, is_symmetric, sna, symmetrically_norma
 __all__ = [
     "Factors",
     "adjacency",
+    "alternating_distances",
     "dirichlet_energy",
     "factorize",
+    "graph_distances",
+    "is_balanced",
     "is_symmetric",
+    "is_weakly_balanced",
     "node_homophily",
     "normalized_dirichlet_energy",
     "sna",
     "symmetrically_normalize",
+    "virtual_edge_bound",
 ]
