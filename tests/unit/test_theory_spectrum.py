@@ -126,6 +126,8 @@ def strongly_connected_graphs(draw):
 
 any_graphs = st.one_of(
     adjacencies(max_nodes=40).map(sparse.csr_array.toarray),
+    adjacencies(max_nodes=40, loops_everywhere=True).map(sparse.csr_array.toarray),
+    strongly_connected_graphs(),
     weakly_balanced_graphs(),
     balanced_graphs(),
 )
