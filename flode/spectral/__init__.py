@@ -1,6 +1,12 @@
 """Spectral core: SNA, factorisation, fractional power, Dirichlet energy, homophily,
 fractional heat and Schrödinger equations."""
 
+from flode.spectral.balance import is_balanced, is_weakly_balanced
+from flode.spectral.distances import (
+    alternating_distances,
+    graph_distances,
+    virtual_edge_bound,
+)
 from flode.spectral.dynamics import Dynamics, dominant_energy
 from flode.spectral.factors import Factors, factorize
 from flode.spectral.measures import (
@@ -14,12 +20,17 @@ __all__ = [
     "Dynamics",
     "Factors",
     "adjacency",
+    "alternating_distances",
     "dirichlet_energy",
     "dominant_energy",
     "factorize",
+    "graph_distances",
+    "is_balanced",
     "is_symmetric",
+    "is_weakly_balanced",
     "node_homophily",
     "normalized_dirichlet_energy",
     "sna",
     "symmetrically_normalize",
+    "virtual_edge_bound",
 ]

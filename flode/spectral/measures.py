@@ -7,7 +7,7 @@ from scipy import sparse
 
 
 def dirichlet_energy(laplacian: sparse.csr_array | np.ndarray, x: np.ndarray) -> float:
-    """Dirichlet energy ``½ Re tr(xᴴ (I − L) x)`` (paper, Proposition 3.5).
+    """Dirichlet energy ``½ Re tr(xᴴ (I − L) x)`` (paper, Proposition 3.6).
 
     Args:
         laplacian: ``(N, N)`` SNA ``L``, sparse or dense.

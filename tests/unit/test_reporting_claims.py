@@ -44,7 +44,11 @@ def judge(*checks):
         ({"greater": [cell("FLODE", "0.1"), 89]}, "holds", "90 against 89"),
         ({"greater": [cell("FLODE", "0.1"), 90]}, "fails", "90 against 90"),
         ({"at_least": [cell("FLODE", "0.1"), 90]}, "holds", "90 against 90"),
-        ({"less": [drop("FLODE"), drop("MagNet", value="published_mean")]}, "holds", "2 against 10"),
+        (
+            {"less": [drop("FLODE"), drop("MagNet", value="published_mean")]},
+            "holds",
+            "2 against 10",
+        ),
         ({"less": [drop("MagNet"), 5]}, "not run", ""),
         ({"greater": [cell("lost", "0.1"), 5]}, "not run", ""),
         ({"greater": [{"source": "s", "where": {"graph": "Cora", "x": 4}}, 5]}, "holds", "86"),

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 
 from flode.reporting.figures.style import MEASURED, STYLE, stamp
 
+_TICKS = (-1, -0.5, 0, 0.5, 1)
+
 
 def spectrum_figure(
     frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False
@@ -25,7 +27,7 @@ def spectrum_figure(
     """
     graphs = list(frame["graph"].unique())
     with matplotlib.rc_context(fname=STYLE):
-        fig = Figure(figsize=(2.75 * len(graphs), 2.9))
+        fig = Figure(figsize=(2.75 * len(graphs), 3.0), layout="compressed")
         axes = fig.subplots(1, len(graphs), squeeze=False, sharey=True)[0]
         circle = np.exp(1j * np.linspace(0, 2 * np.pi, 361))
         for ax, graph in zip(axes, graphs, strict=True):
@@ -35,7 +37,7 @@ def spectrum_figure(
             ax.plot(circle.real, circle.imag, color="#999999", linewidth=0.7)
             ax.scatter(
                 eigenvalues["real"], eigenvalues["imaginary"],
-                s=2.5, color="#332288", linewidths=0, rasterized=len(eigenvalues) > 3000,
+                s=2.5, color="#332288", linewidths=0,
             )  # fmt: skip
             ax.plot(
                 perron["real"], perron["imaginary"],
@@ -48,7 +50,7 @@ def spectrum_figure(
                 arrowprops={"arrowstyle": "-", "color": MEASURED, "linewidth": 0.6},
             )  # fmt: skip
             ax.set(title=graph, xlabel=r"$\mathrm{Re}\,\lambda$", xlim=(-1.08, 1.08))
-            ax.set(ylim=(-1.08, 1.08), aspect="equal")
+            ax.set(ylim=(-1.08, 1.08), aspect="equal", xticks=_TICKS, yticks=_TICKS)
         axes[0].set_ylabel(r"$\mathrm{Im}\,\lambda$")
         stamp(fig, quick)
     return fig, frame
