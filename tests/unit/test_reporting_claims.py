@@ -113,7 +113,12 @@ def test_the_repositorys_claims_read_what_is_configured(tmp_path):
 
 
 def write_series(settings, path):
-    rows = []
+    rows = [
+        {"graph": graph, "distance": distance, "exponent": exponent, "edges": None}
+        for graph in settings["spec"]["graphs"]
+        for exponent in settings["spec"].get("exponents", [])
+        for distance in range(20)
+    ]
     for label, by_series in settings["series"].items():
         for series, points in by_series.items():
             for configuration, values in points.items():
