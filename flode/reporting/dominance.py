@@ -26,7 +26,7 @@ def spectrum_of_w(run: Runs, record: Mapping[str, Any]) -> np.ndarray:
     return values[:, 1] if run.hyperparameters["equation"] == "schroedinger" else values[:, 0]
 
 
-def frequency_dominance(run: Runs, lambda_1: float) -> Summary:
+def frequency_dominance(run: Runs, lambda_1: float, trained: bool = False) -> Summary:
     """``FD = λ_K(W) f_α(λ₁(L)) − λ₁(W)`` over the splits, imaginary parts for Schrödinger's
     equation (paper, Theorem 5.5 for ``x' = −L^α x W`` and ``x' = i L^α x W``): negative where the
     largest frequency dominates.
@@ -34,12 +34,21 @@ def frequency_dominance(run: Runs, lambda_1: float) -> Summary:
     Args:
         run: of a model with shared weights.
         lambda_1: smallest eigenvalue of the SNA.
+        trained: of the equation as it was trained: ``x' = −i L^α x W`` is the theorem's with −W.
+            Otherwise the printed formula, whatever the sign.
     """
+    turned = trained and _trained_sign(run) < 0
     found = []
     for record in run.records:
-        w = spectrum_of_w(run, record)
+        w = -spectrum_of_w(run, record) if turned else spectrum_of_w(run, record)
         found.append(w.max() * fractional(lambda_1, record["exponent"][0]) - w.min())
     return summarise(found)
+
+
+def _trained_sign(run: Runs) -> int:
+    """The sign of W that makes the theorem's equation the trained one."""
+    sign = run.hyperparameters["sign"]
+    return sign if run.hyperparameters["equation"] == "schroedinger" else -sign
 
 
 def extreme(run: Runs, largest: bool) -> Summary:

@@ -33,12 +33,13 @@ ROWS = {
     "lambda_1_W": "",
     "lambda_K_W": "",
     "FD": "",
+    "FD_trained": "",
     "predicted_high": "% of splits",
     "observed_high": "% of splits",
 }
 
 #: Rows that the paper does not have.
-UNPUBLISHED = ("predicted_high", "observed_high")
+UNPUBLISHED = ("FD_trained", "predicted_high", "observed_high")
 
 
 def load_runs_and_statistics(
@@ -58,8 +59,9 @@ def frequency_table(
     reasons: Reasons | None = None,
 ) -> pd.DataFrame:
     """λ₁ of each graph, and for each equation the learned exponent, the extreme eigenvalues of W,
-    FD by the printed formula, and how many splits are dominated by the largest frequency: as the
-    trained model predicts, and as the energy before and after its layers shows.
+    FD by the printed formula and of the equation as trained, and how many splits are dominated by
+    the largest frequency: as the trained model predicts, and as the energy before and after its
+    layers shows.
 
     Args:
         name, spec, published, reasons: as for `flode.reporting.tables.comparison_table`.
@@ -104,6 +106,6 @@ def _measured(row: str, run: Runs, lambda_1: float) -> Summary | None:
         return run.learned("exponent")
     if row in ("lambda_1_W", "lambda_K_W"):
         return extreme(run, largest=row == "lambda_K_W")
-    if row == "FD":
-        return frequency_dominance(run, lambda_1)
+    if row in ("FD", "FD_trained"):
+        return frequency_dominance(run, lambda_1, trained=row == "FD_trained")
     return predicted_high(run, lambda_1) if row == "predicted_high" else observed_high(run)

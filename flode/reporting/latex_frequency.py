@@ -20,6 +20,7 @@ _LABELS = {
     "lambda_1_W": r"$\lambda_1(\mathbf{W})$",
     "lambda_K_W": r"$\lambda_K(\mathbf{W})$",
     "FD": "FD",
+    "FD_trained": "FD as trained",
     "predicted_high": r"HFD predicted (\%)",
     "observed_high": r"HFD observed (\%)",
 }
@@ -61,7 +62,7 @@ def render_frequency(
         r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
         r"FD $= \lambda_K(\mathbf{W}) f_\alpha(\lambda_1(\mathbf{L})) - \lambda_1(\mathbf{W})$ as "
         r"printed, for $x' = -L^\alpha x W$; of imaginary parts for "
-        r"$x' = \mathrm{i} L^\alpha x W$. "
+        r"$x' = \mathrm{i} L^\alpha x W$; as trained: of $-W$, for $x' = -\mathrm{i} L^\alpha x W$. "
         "HFD predicted: splits whose trained Euler scheme "
         r"(with its own sign and step size) enlarges $\lambda_1(\mathbf{L})$ most, "
         r"$\arg\max_{r,l} |1 + s h w_r f_\alpha(\lambda_l)|$; "
@@ -78,7 +79,7 @@ def _text(cell: Any, printed: Any) -> str:
     below = "" if grey == EMPTY else rf"\flodepublished{{{grey}}}"
     if cell.verdict == NOT_RUN or pd.isna(cell.mean):
         return stacked(NOT_RUN_CELL, below)
-    if cell.row in UNPUBLISHED:
+    if cell.unit:  # a percentage of splits
         return f"{cell.mean:.0f}"
     digits = printed.decimals if printed.decimals is not None else 2
     std = None if pd.isna(cell.std) else cell.std

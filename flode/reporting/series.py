@@ -48,7 +48,8 @@ def _lambda_1(graph: StudyGraph) -> float:
 def depth(
     settings: Mapping[str, Any], graphs: Mapping[str, StudyGraph], runs: RunsByKey
 ) -> pd.DataFrame:
-    """Test accuracy and FD against the number of layers, on undirected graphs.
+    """Test accuracy and FD of the trained equation against the number of layers, on undirected
+    graphs.
 
     Returns:
         `COLUMNS`, where ``x`` is the number of layers, and ``fd_mean, fd_std`` (see
@@ -60,7 +61,7 @@ def depth(
         row = _row(label, name, values["num_layers"], run)
         found = None
         if not run.diverged:
-            found = frequency_dominance(run, _lambda_1(graphs[label]))
+            found = frequency_dominance(run, _lambda_1(graphs[label]), trained=True)
         row |= {"fd_mean": found and found.mean, "fd_std": found and found.std}
         rows.append(row)
     return pd.DataFrame(rows)

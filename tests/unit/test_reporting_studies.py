@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -176,8 +177,11 @@ def test_fd_is_the_printed_formula(tmp_path):
     run = one_run(tmp_path, exponent=[0.5])
     expected = 2.0 * -np.sqrt(0.9) - -1.0
     assert frequency_dominance(run, LAMBDA_1).mean == pytest.approx(expected)
+    turned = frequency_dominance(run, LAMBDA_1, trained=True)  # with −W: from −2 to 1
+    assert turned.mean == pytest.approx(1.0 * -np.sqrt(0.9) + 2.0)
     heat = one_run(tmp_path, "equation=heat,complex=false", exponent=[2.0])
     assert frequency_dominance(heat, LAMBDA_1).mean == pytest.approx(0.5 * -0.81 - -2.0)
+    assert frequency_dominance(heat, LAMBDA_1, trained=True) == frequency_dominance(heat, LAMBDA_1)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -206,6 +210,23 @@ def test_the_prediction_is_what_many_layers_do(tmp_path, configuration, seed):
     energy = 0.5 * (np.abs(x) ** 2 * (1 - eigenvalues[:, None])).sum()
     assert energy == pytest.approx(0, abs=1e-6) or energy == pytest.approx(0.95, abs=1e-6)
     assert predicted_high(run, LAMBDA_1).mean == (100 if energy > 0.5 else 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("equation", ["heat", "schroedinger"])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_fd_as_trained_predicts_the_continuous_equation(tmp_path, equation, sign, seed):
+    """Which of the modes of x' = s L^α x W grows fastest."""
+    rng = np.random.default_rng(seed)
+    mixing, exponent = rng.normal(size=(4, 2)), rng.uniform(0.2, 2)
+    run = one_run(tmp_path, exponent=[exponent], channel_mixing=[mixing.tolist()])
+    run = replace(run, hyperparameters=run.hyperparameters | {"equation": equation, "sign": sign})
+    w = mixing @ [1, 1j] if equation == "schroedinger" else mixing[:, 0]
+    s = sign * (1j if equation == "schroedinger" else 1)
+    powers = np.array([-(0.9**exponent), 1.0])
+    growth = (s * w[:, None] * powers).real.max(axis=0)
+    high = growth[0] > growth[1]
+    assert (frequency_dominance(run, LAMBDA_1, trained=True).mean < 0) == high
 
 
 def test_the_observed_dominance_compares_energies(tmp_path):
@@ -292,7 +313,7 @@ def test_depth_gathers_accuracy_and_fd_and_shows_what_diverged(tmp_path):
     point = frame[(frame["graph"] == "Cora") & (frame["series"] == "ODE, standard")].iloc[0]
     lambda_1 = np.linalg.eigvalsh(graphs[2][2])[0]
     powers = [-(abs(lambda_1) ** (0.9 + 0.01 * k)) for k in range(3)]
-    assert point["fd_mean"] == pytest.approx(np.mean([2 * p + 1 for p in powers]))
+    assert point["fd_mean"] == pytest.approx(np.mean([1 * p + 2 for p in powers]))
     paths = make_figure(found.figure_settings("depth"), csv, tmp_path / "depth")
     assert all(path.stat().st_size > 500 for path in paths)
     figure, plotted = depth_figure(frame, {}, quick=True)
