@@ -62,7 +62,8 @@ def render_frequency(
         r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
         r"FD $= \lambda_K(\mathbf{W}) f_\alpha(\lambda_1(\mathbf{L})) - \lambda_1(\mathbf{W})$ as "
         r"printed, for $x' = -L^\alpha x W$; of imaginary parts for "
-        r"$x' = \mathrm{i} L^\alpha x W$; as trained: of $-W$, for $x' = -\mathrm{i} L^\alpha x W$. "
+        r"$x' = \mathrm{i} L^\alpha x W$; "
+        r"as trained: of $-W$, for $x' = -\mathrm{i} L^\alpha x W$. "
         "HFD predicted: splits whose trained Euler scheme "
         r"(with its own sign and step size) enlarges $\lambda_1(\mathbf{L})$ most, "
         r"$\arg\max_{r,l} |1 + s h w_r f_\alpha(\lambda_l)|$; "
