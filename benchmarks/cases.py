@@ -77,9 +77,9 @@ def sweeps(quick: bool = False) -> list[Case]:
         layers, nodes, ranks = (1, 4, 16), (150, 300, 600), (75, 150, 300, 600)
         channels, splits, tall = (16, 64), (1, 4), 600
     else:
-        layers, nodes = (1, 2, 4, 8, 16, 32, 64, 128, 256), (250, 500, 1000, 2000, 4000)
-        ranks, tall = (125, 250, 500, 1000, 2000), 2000
-        channels, splits = (8, 16, 32, 64, 128, 256), (1, 2, 5, 10, 20)
+        layers, nodes = (1, 2, 4, 8, 16, 64, 256), (250, 500, 1000, 2000, 4000)
+        ranks, tall = (250, 500, 1000, 2000), 2000
+        channels, splits = (16, 32, 64, 128, 256), (1, 2, 5, 10)
     no_powers = tuple(entry for entry in ALL if entry.path != "powers")
     cases = [
         replace(base, name="layers", layers=t, entries=ALL if t <= MAX_POWERS else no_powers)

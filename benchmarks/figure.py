@@ -56,12 +56,15 @@ def speed_figure(frame: pd.DataFrame, quick: bool = False) -> Figure:
                 _sweep(ax, own[own["case"] == sweep], column)
                 ax.set_xlabel(label)
             _same_limits(panels[:5])
-            for ax in (panels[0], panels[3]):
-                ax.set_ylabel("Milliseconds an epoch and split")
+            for place, ax in enumerate(panels[:5]):
+                ax.tick_params(labelleft=place % 3 == 0)
+                if place % 3 == 0:
+                    ax.set_ylabel("Milliseconds an epoch and split")
             _named(panels[5], own)
-            panels[1].set_title("" if len(devices) == 1 else device, fontweight="bold")
+            if len(devices) > 1:
+                panels[1].set_title(device, fontweight="bold")
         handles = [
-            Line2D([], [], color=colour, linestyle=dashes, marker=marker, label=f"{path}")
+            Line2D([], [], color=colour, linestyle=dashes, marker=marker, label=path)
             for path, (colour, dashes, marker) in LOOKS.items()
         ]
         handles.append(Line2D([], [], color="#777777", linewidth=0.6, label="floor of each"))
@@ -103,6 +106,7 @@ def _same_limits(panels) -> None:
     for ax in used:
         ax.set_ylim(lowest, highest)
         ax.yaxis.set_major_locator(LogLocator(numticks=12))
+        ax.yaxis.set_minor_locator(NullLocator())
 
 
 def _named(ax: Axes, own: pd.DataFrame) -> None:
@@ -126,6 +130,8 @@ def _named(ax: Axes, own: pd.DataFrame) -> None:
     ax.set_yticks(range(len(names)), labels)
     ax.set_ylim(-0.6, len(names) - 0.4)
     ax.set_xscale("log")
-    ax.margins(x=0.25)
-    ax.set_xlabel("Times faster (○ one split, ● ten)")
+    ax.xaxis.set_minor_locator(NullLocator())
+    if names:  # room for the numbers on the right
+        ax.set_xlim(chosen["ratio"].min() / 2, chosen["ratio"].max() * 6)
+    ax.set_xlabel("Times faster (○ one split, ● several)")
     ax.grid(axis="y", visible=False)

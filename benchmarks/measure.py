@@ -22,8 +22,8 @@ def measure(
     device: torch.device,
     *,
     data: Path | None = None,
-    rounds: int = 5,
-    target: float = 0.3,
+    rounds: int = 3,
+    target: float = 0.2,
     products: int | None = None,
 ) -> pd.DataFrame:
     """One row a contestant of a case.
