@@ -1,0 +1,1 @@
+"""Speed of the library against the literal algorithm; ``python benchmarks/speed.py`` runs it."""
