@@ -98,6 +98,26 @@ def sweeps(quick: bool = False) -> list[Case]:
 #: Named cases: the chosen path with one split and with ten, and the others that fit with one.
 _CHOSEN = (Entry("auto"), Entry("auto", splits=10))
 
+_CHAMELEON = Case(
+    "chameleon-directed",
+    nodes=2277,
+    rank=753,
+    features=2325,
+    per_node=22,
+    channels=64,
+    layers=5,
+    entries=(*_CHOSEN, Entry("general")),
+    variant="chameleon-directed",
+)
+_UNDIRECTED = replace(
+    _CHAMELEON,
+    name="chameleon-undirected",
+    rank=1147,
+    layers=4,
+    symmetric=True,
+    variant="chameleon-undirected",
+)
+
 NAMED = (
     Case(
         "dsbm",
@@ -108,29 +128,8 @@ NAMED = (
         entries=(Entry("auto"), Entry("reduced"), Entry("general"), Entry("auto", dropout=0.1)),
         features=1,
     ),
-    Case(
-        "chameleon-directed",
-        nodes=2277,
-        rank=753,
-        features=2325,
-        per_node=22,
-        channels=64,
-        layers=5,
-        entries=(*_CHOSEN, Entry("general")),
-        variant="chameleon-directed",
-    ),
-    Case(
-        "chameleon-undirected",
-        nodes=2277,
-        rank=1147,
-        features=2325,
-        per_node=22,
-        channels=64,
-        layers=4,
-        entries=(*_CHOSEN, Entry("general")),
-        symmetric=True,
-        variant="chameleon-undirected",
-    ),
+    _CHAMELEON,
+    _UNDIRECTED,
     Case(
         "cora",
         nodes=2485,
@@ -148,9 +147,11 @@ NAMED = (
 
 def named(quick: bool = False) -> list[Case]:
     """The named cases; in a quick run at a fifth of their nodes, features and rank."""
-    deep = next(case for case in NAMED if case.name == "chameleon-undirected")
     deep = replace(
-        deep, name="chameleon-undirected-deep", layers=64 if quick else 256, entries=_CHOSEN
+        _UNDIRECTED,
+        name="chameleon-undirected-deep",
+        layers=64 if quick else 256,
+        entries=_CHOSEN,
     )
     cases = [*NAMED, deep]
     if not quick:

@@ -48,6 +48,7 @@ class Variants:
     def __init__(self, config: Mapping, hyperparameters: Schema):
         self.config = config
         self._hyperparameters = hyperparameters
+        self._known: dict[Run, dict] = {}
         for variant in self.variants:
             self._check_variant(variant)
             self.hyperparameters(Run(variant))
@@ -75,6 +76,10 @@ class Variants:
             ConfigurationError: unknown variant or key, a value out of bounds, or a configuration
                 name that is not the shortest for what it says; the message gives the right one.
         """
+        if (
+            run in self._known
+        ):  # many tables and studies name the same run, and each start reads all
+            return dict(self._known[run])
         default = self._default(run.variant)
         try:
             overrides = parse_configuration(run.configuration)
@@ -93,7 +98,8 @@ class Variants:
         name = format_configuration(values, default)
         if name != run.configuration:
             raise ConfigurationError(f"{where}: this configuration is called {name!r}")
-        return values
+        self._known[run] = values
+        return dict(values)
 
     def run(self, variant: str, overrides: Mapping) -> Run:
         """The run that differs from a variant's default by these hyperparameters."""

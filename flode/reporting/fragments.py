@@ -65,8 +65,9 @@ def published_text(cell: Any, printed: Published) -> str:
     if cell is None or pd.isna(cell.published_mean) or printed.decimals is None:
         note = printed.note
         return escape(note) if 0 < len(note) <= _PRINTED_NOTE else EMPTY
-    std = None if pd.isna(cell.published_std) else cell.published_std
-    return fixed(cell.published_mean, std, printed.decimals, printed.error_decimals or 0)
+    return fixed(
+        cell.published_mean, cell.published_std, printed.decimals, printed.error_decimals or 0
+    )
 
 
 def lettered_blocks(layout: Layout, rows: Sequence[Groups]) -> list[str]:

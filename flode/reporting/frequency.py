@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from flode.reporting.dominance import extreme, frequency_dominance, observed_high, predicted_high
-from flode.reporting.layout import parse_layout
+from flode.reporting.layout import DEFAULT, parse_layout
 from flode.reporting.published import NOTHING, cells
 from flode.reporting.records import Runs, Summary, load_runs
 from flode.reporting.statistics import Statistics, load_statistics
@@ -98,7 +98,7 @@ def _fill_graph(record, graph, cell, column, reasons) -> None:
     if graph is not None:
         record["runs"] = graph.file
     elif column.key:
-        add_reason(record, (reasons or {}).get((column.key[0], "default")) or "no statistics")
+        add_reason(record, (reasons or {}).get((column.key[0], DEFAULT)) or "no statistics")
 
 
 def _measured(row: str, run: Runs, lambda_1: float) -> Summary | None:

@@ -97,6 +97,5 @@ def _group(subtable: OptionBlock, rows: list[str], tidy, paper, marked: int) -> 
 def _measured(cell: Any) -> str:
     if pd.isna(cell.mean):
         return NOT_RUN_CELL
-    std = None if pd.isna(cell.std) else cell.std
     digits = _DIGITS[cell.metric]
-    return fixed(cell.mean, std, digits, digits)
+    return fixed(cell.mean, cell.std, digits, digits)

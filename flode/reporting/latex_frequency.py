@@ -47,8 +47,7 @@ def render_frequency(
             texts = [_text(cell_at(tidy, at), paper.get(at, NOTHING)) for at in cells]
             label = _LABELS[row]
             if subtable.name == "schroedinger" and row.endswith("_W"):
-                label = label.replace("$", "", 1).replace("$", "", 1)
-                label = rf"$\mathrm{{Im}}\,{label}$"
+                label = label.replace("$", r"$\mathrm{Im}\,", 1)
             rows.append([label, *texts])
         groups.append(rows)
     labels = [column.label or escape(column.name) for column in columns]
@@ -83,5 +82,4 @@ def _text(cell: Any, printed: Any) -> str:
     if cell.unit:  # a percentage of splits
         return f"{cell.mean:.0f}"
     digits = printed.decimals if printed.decimals is not None else 2
-    std = None if pd.isna(cell.std) else cell.std
-    return stacked(fixed(cell.mean, std, digits, printed.error_decimals or digits), below)
+    return stacked(fixed(cell.mean, cell.std, digits, printed.error_decimals or digits), below)

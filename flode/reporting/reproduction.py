@@ -108,5 +108,5 @@ def _missed(cell: Any) -> list[str]:
     place = f"{cell.subtable}, {cell.row}, {cell.column.removesuffix(AS_PUBLISHED)}"
     digits = 2 if cell.unit == "%" else 4
     values = ((cell.mean, cell.std), (cell.published_mean, cell.published_std))
-    texts = [fixed(mean, None if pd.isna(std) else std, digits, digits) for mean, std in values]
+    texts = [fixed(mean, std, digits, digits) for mean, std in values]
     return [escape(cell.table), escape(place), *texts, escape(cell.verdict)]

@@ -26,33 +26,22 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
     """
     rows = []
     for variant, by_configuration in candidates.items():
-        own = []
         chosen = best_configuration(variant, by_configuration, runs)
         for configuration, values in by_configuration.items():
             found = runs[variant, configuration]
-            if found.diverged:
-                own.append({"variant": variant, **values, "configuration": configuration})
-                own[-1] |= {"chosen": False, "configured": configuration == DEFAULT}
-                own[-1] |= {"runs": ";".join(found.files)}
-                continue
-            validation, test = found.score("validation"), found.score("test")
-            own.append(
-                {
-                    "variant": variant,
-                    **values,
-                    "configuration": configuration,
+            row = {"variant": variant, **values, "configuration": configuration}
+            if not found.diverged:
+                validation, test = found.score("validation"), found.score("test")
+                row |= {
                     "n": validation.n,
                     "validation_mean": validation.mean,
                     "validation_std": validation.std,
                     "test_mean": test.mean,
                     "test_std": test.std,
                     "mean_epochs": summarise(record["epochs"] for record in found.records).mean,
-                    "chosen": configuration == chosen,
-                    "configured": configuration == DEFAULT,
-                    "runs": ";".join(found.files),
                 }
-            )
-        rows += own
+            row |= {"chosen": configuration == chosen, "configured": configuration == DEFAULT}
+            rows.append(row | {"runs": ";".join(found.files)})
     return pd.DataFrame(rows)
 
 

@@ -56,12 +56,13 @@ def depth(
         `flode.reporting.dominance.frequency_dominance`). A point whose training diverged has a
         ``note`` and no numbers.
     """
+    lambda_1 = {label: _lambda_1(graph) for label, graph in graphs.items()}
     rows = []
     for label, name, values, run in _points(settings, runs):
         row = _row(label, name, values["num_layers"], run)
         found = None
         if not run.diverged:
-            found = frequency_dominance(run, _lambda_1(graphs[label]), trained=True)
+            found = frequency_dominance(run, lambda_1[label], trained=True)
         row |= {"fd_mean": found and found.mean, "fd_std": found and found.std}
         rows.append(row)
     return pd.DataFrame(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -33,9 +34,10 @@ def escape(text: str) -> str:
 
 
 def fixed(mean: float, std: float | None, decimals: int, std_decimals: int) -> str:
-    """``99.3±0.1`` with given digits, in text mode so that a mark's weight or slant shows."""
+    """``99.3±0.1`` with given digits, in text mode so that a mark's weight or slant shows; without
+    ± where ``std`` is None or nan, as tidy tables have it."""
     text = _signed(f"{mean:.{decimals}f}")
-    return text if std is None else rf"{text}$\pm${std:.{std_decimals}f}"
+    return text if std is None or math.isnan(std) else rf"{text}$\pm${std:.{std_decimals}f}"
 
 
 def scientific(value: float) -> str:

@@ -7,6 +7,7 @@ from math import gcd
 import numpy as np
 from scipy import sparse
 
+from flode.spectral.fractional import fractional
 from flode.spectral.sna import adjacency
 
 
@@ -56,8 +57,7 @@ def cycle_labels(nodes: int, frequency: int) -> np.ndarray:
 def cycle_fractional_power(nodes: int, exponent: float) -> np.ndarray:
     """``(L^α)_mn = (1/N) Σ_j sign(λ_j)|λ_j|^α cos(2πj(m − n)/N)``, with ``0^α = 0``; ``(N, N)``."""
     values = np.array([cycle_eigenvalue(nodes, j) for j in range(nodes)])
-    powers = np.zeros(nodes)
-    powers[values != 0] = np.sign(values[values != 0]) * np.abs(values[values != 0]) ** exponent
     lags = np.arange(nodes)
-    entries = np.cos(2 * np.pi * np.outer(lags, lags) / nodes) @ powers / nodes
+    waves = np.cos(2 * np.pi * np.outer(lags, lags) / nodes)
+    entries = waves @ fractional(values, exponent) / nodes
     return entries[(lags[:, None] - lags) % nodes]

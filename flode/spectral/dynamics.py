@@ -11,6 +11,7 @@ import torch
 from scipy import sparse
 
 from flode.spectral.factors import TOLERANCE, Factors
+from flode.spectral.fractional import fractional
 from flode.spectral.measures import normalized_dirichlet_energy
 
 #: s of ``x' = s · L^α x W`` (paper, Section 5): the fractional heat and Schrödinger equations.
@@ -59,7 +60,7 @@ class Dynamics:
         left = factors.left.to(torch.float64).numpy()
         basis = np.hstack([left, _rest(left, x)])
         values, padding = factors.values.numpy(), np.zeros(basis.shape[1] - factors.rank)
-        powers = np.sign(values) * np.abs(values) ** exponent
+        powers = fractional(values, exponent)
         if factors.right is None:
             laplacian = sparse.diags_array(np.append(values, padding))
             power = np.append(powers, padding)
@@ -167,10 +168,8 @@ def dominant_energy(
         The limit; nan where frequencies of different energies grow alike, so that it depends on x₀.
     """
     eigenvalues, mixing = np.asarray(eigenvalues), np.asarray(mixing)
-    powers = np.zeros(eigenvalues.shape, np.result_type(eigenvalues, np.float64))
-    kept = eigenvalues != 0  # a zero stays zero, whatever the exponent
-    powers[kept] = eigenvalues[kept] * np.abs(eigenvalues[kept]) ** (exponent - 1)
-    growth = (EQUATIONS[equation] * np.multiply.outer(powers, mixing)).real.max(axis=1)
+    powers = np.multiply.outer(fractional(eigenvalues, exponent), mixing)
+    growth = (EQUATIONS[equation] * powers).real.max(axis=1)
     largest = growth.max()
     alike = growth >= largest - 1e-12 * np.abs(growth).max()
     energies = (1 - eigenvalues[alike].real) / 2

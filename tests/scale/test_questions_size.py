@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.configuration import catalogue, merge
+from tests.configuration import catalogue
 from tests.unit.rawfiles import Example, row_of, write_heterophilous
 from tests.workflow_runner import command, working_copy
 
@@ -65,7 +65,7 @@ def test_the_chain_runs_within_24_gib(tmp_path):
         # As the paper trains it, for two epochs.
         "variants": {"questions": {"hyperparameters": {"epochs": 2}}},
     }
-    folder = working_copy(tmp_path / "work", merge({}, overlay))
+    folder = working_copy(tmp_path / "work", overlay)
     target = f"{RESULTS}/runs/questions/default/splits-0-9.json"
     subprocess.run(
         [*command(), target, "--configfile", "overlay.yaml", "--cores", "2"], cwd=folder, check=True

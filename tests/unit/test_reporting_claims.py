@@ -6,9 +6,9 @@ import pytest
 from flode.experiments.validation import ConfigurationError
 from flode.reporting.claims import claim_verdict, claims_table
 from flode.reporting.stages import make_table
-from flode.reporting.tidy import write_table
+from flode.reporting.tidy import tidy_frame, write_table
 from tests.configuration import catalogue
-from tests.unit.test_reporting_reproduction import record, tidy_frame
+from tests.unit.test_reporting_reproduction import record
 
 CATALOGUE = catalogue()
 
