@@ -9,7 +9,14 @@ import time
 import pytest
 
 from tests.configuration import TINY
-from tests.workflow_runner import command, environment, snakemake, working_copy, write_overlay
+from tests.workflow_runner import (
+    command,
+    environment,
+    snakemake,
+    without_times,
+    working_copy,
+    write_overlay,
+)
 
 PREFIX = TINY["results"]
 DSBM = [
@@ -30,13 +37,6 @@ def content(folder, pattern="**/*"):
         name = str(path.relative_to(folder))
         found[name] = without_times(path) if path.suffix == ".json" else path.read_bytes()
     return found
-
-
-def without_times(path):
-    document = json.loads(path.read_text())
-    for record in document["records"]:
-        assert record.pop("seconds") > 0
-    return document
 
 
 @pytest.fixture(scope="module")

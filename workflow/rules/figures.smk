@@ -8,6 +8,9 @@ rule figure:
         multiext(f"{RESULTS}/figures/{{figure}}", ".pdf", ".svg", ".csv"),
     log:
         f"{RESULTS}/logs/figures/{{figure}}.log",
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         settings=lambda wildcards: catalogue.figure_settings(wildcards.figure),
     message:

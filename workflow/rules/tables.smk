@@ -30,6 +30,9 @@ rule table:
         tex=f"{RESULTS}/tables/{{table}}.tex",
     log:
         f"{RESULTS}/logs/tables/{{table}}.log",
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         settings=lambda wildcards: catalogue.table_settings(wildcards.table),
     message:

@@ -44,6 +44,9 @@ rule search:
         f"{RESULTS}/search/{{search}}.csv",
     log:
         f"{RESULTS}/logs/search/{{search}}.log",
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         search=lambda wildcards: catalogue.search_settings(wildcards.search),
     message:
