@@ -43,7 +43,7 @@ def one_known(value, known: Iterable, where: str) -> None:
 
 def check_study(catalogue: Catalogue, study: str) -> None:
     """Refuse series without graphs or graphs without series, points without a place on the axis,
-    horizons that do not fit, and depth on a graph that has no λ₁."""
+    horizons that do not fit, self-loops, and depth on a graph that has no λ₁."""
     spec, where = catalogue.config["studies"][study], f"studies.{study}"
     graphs = spec.get("graphs", {})
     for name, one in spec.get("series", {}).items():
@@ -62,6 +62,13 @@ def check_study(catalogue: Catalogue, study: str) -> None:
         if spec["kind"] == "depth":
             runs = (run for series in by_series.values() for run in series)
             _check_frequencies(catalogue, runs, f"{where}, graph {label}")
+    for label, edges in spec.get("edges", {}).items():
+        for edge in edges:
+            if edge[0] == edge[1]:
+                raise ConfigurationError(
+                    f"{where}.edges.{label}: {edge} is a self-loop, which figures do not draw;"
+                    " allowed are edges between two nodes"
+                )
     if "horizons" in spec:
         for label in spec["horizons"]:
             one_known(label, graphs, f"{where}.horizons: a label")

@@ -82,6 +82,7 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
         (energy(horizons={"new": 3}), ["horizons", "'new'", "Cora (undirected)"]),
         (energy(horizons={"Cora (undirected)": 0.01}), ["is 0.01", "at least the step, 0.1"]),
         (edges([0, 10**9]), ["edges.own.0.1 is 1000000000", "at most 99"]),
+        (edges([0, 1], [1, 1]), ["edges.own: [1, 1] is a self-loop", "two nodes"]),
         (edges([0, 1], [0, 1]), ["edges.own", "non-unique"]),
         (row(set={"num_layers": 3}), ["tables.ablation", "num_layers is set to 3 and to 2"]),
         (row(variant="tolokers"), ["citeseer.rows.U", "metric of tolokers is 'auroc'", "accuracy"]),
