@@ -134,7 +134,9 @@ def _check_frequencies(catalogue: Catalogue, runs: Iterable[Run], where: str) ->
                 " is allowed"
             )
         values = catalogue.hyperparameters(run)
-        if not values["shared_weights"] and values["num_layers"] > 1:
+        # A default of all runs must not forbid every other target: that table says so when made.
+        asked = "shared=" in run.configuration
+        if asked and not values["shared_weights"] and values["num_layers"] > 1:
             raise ConfigurationError(
                 f"{where}: variant {run.variant}, configuration {run.configuration}:"
                 " shared_weights is False; frequency dominance is of a model with shared weights"
