@@ -8,8 +8,8 @@ again, and nothing else.
 GRAPH = 1
 FACTORS = 3
 TRAINING = 2
-SEARCH = 2
+SEARCH = 3
 STATISTICS = 1
-STUDY = 1
-TABLE = 2
-FIGURE = 2
+STUDY = 2
+TABLE = 3
+FIGURE = 3

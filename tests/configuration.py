@@ -1,6 +1,7 @@
 """The repository's configuration, for tests that change some of it."""
 
 import copy
+import functools
 from pathlib import Path
 
 import yaml
@@ -58,11 +59,16 @@ def merge(base, overlay):
 
 def configuration(overlay=None):
     """The merged configuration of the repository, with an overlay."""
+    return merge(_repository(), overlay or {})
+
+
+@functools.cache
+def _repository():
     merged = {}
     for name in FILES:
         text = (ROOT / "config" / name).read_text(encoding="utf-8")
         merged = merge(merged, yaml.safe_load(text))
-    return merge(merged, overlay or {})
+    return merged
 
 
 def catalogue(overlay=None):

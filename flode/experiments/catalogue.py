@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from flode import versions
+from flode.experiments.checks import check_figure, check_study, check_table
 from flode.experiments.hyperparameters import DEFAULT, SHORT_NAMES
 from flode.experiments.validation import ConfigurationError, Schema
 from flode.experiments.variants import Run, Variants
@@ -46,12 +47,18 @@ class Catalogue(Variants):
             self._check_study(study)
         for figure in config["figures"]:
             self.figure_source(figure)
+            check_figure(self, figure)
 
     def search_runs(self, search: str) -> dict[str, dict[Run, dict]]:
         """Candidates of a search: variant → run → its values of the hyperparameters searched."""
         spec, where = self._entry("searches", search), f"searches.{search}"
         points = {variant: _grid(spec["grid"]) for variant in spec.get("variants", [])}
-        points |= spec.get("candidates", {})
+        candidates = spec.get("candidates", {})
+        if twice := [variant for variant in points if variant in candidates]:
+            raise ConfigurationError(
+                f"{where}: variant {twice[0]!r} is among variants and candidates; allowed is one"
+            )
+        points |= candidates
         return {
             variant: self._candidates(variant, {}, values, where)
             for variant, values in points.items()
@@ -69,12 +76,19 @@ class Catalogue(Variants):
         found = {}
         for point in points:
             values = {**fixed, **point}
+            if twice := [name for name in point if name in fixed]:
+                raise ConfigurationError(
+                    f"{where}: {twice[0]} is set to {fixed[twice[0]]!r} and to"
+                    f" {point[twice[0]]!r}; allowed is one of the two"
+                )
             for name in values:
                 if name not in SHORT_NAMES:
                     raise ConfigurationError(
                         f"{where}: there is no hyperparameter {name!r}; allowed are"
                         f" {', '.join(SHORT_NAMES)}"
                     )
+            # A run's name says the value only, not its type.
+            self._hyperparameters.check(values, where)
             run = self.run(variant, values)
             self.hyperparameters(run)
             found[run] = dict(point)
@@ -227,7 +241,7 @@ class Catalogue(Variants):
     def _check_study(self, study: str) -> None:
         for variant in self._entry("studies", study).get("graphs", {}).values():
             self._lookup("variants", variant, f"studies.{study}.graphs")
-        self.study_runs(study)
+        check_study(self, study)
 
     def _check_table(self, table: str) -> None:
         for variant in self.table_variants(table):
@@ -236,6 +250,7 @@ class Catalogue(Variants):
             self._lookup("variants", run.variant, f"tables.{table}")
             self.hyperparameters(run)
         self.table_files(table)
+        check_table(self, table)
 
 
 def _grid(grid: Mapping[str, Iterable]) -> list[dict]:

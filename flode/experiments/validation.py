@@ -44,10 +44,23 @@ class Schema:
             {
                 *_messages(self._validator.iter_errors(value), where),
                 *_not_finite(value, where),
+                *_not_text(value, where),
             }
         )
         if faults:
             raise ConfigurationError("\n".join(faults))
+
+
+def _not_text(value, where: str, key: str = "") -> Iterable[str]:
+    """Keys that are no text: YAML reads an unquoted 0.10 as the number 0.1."""
+    if isinstance(value, dict):
+        for name, entry in value.items():
+            if not isinstance(name, str):
+                yield f"{where}: {key or 'a key'} has the key {name!r}; allowed is text, in quotes"
+            yield from _not_text(entry, where, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield from _not_text(entry, where, f"{key}.{index}")
 
 
 def _not_finite(value, where: str, key: str = "") -> Iterable[str]:
@@ -82,6 +95,8 @@ def _message(error: ValidationError, where: str) -> str:
     if error.validator == "required":
         missing = [name for name in error.validator_value if name not in value]
         return f"{place}: the key {missing[0]!r} is missing"
+    if "propertyNames" in error.absolute_schema_path and error.validator == "enum":
+        return f"{place}: the key {value!r} is not allowed here; {_allowed(error)}"
     return f"{place} is {value!r}; {_allowed(error)}"
 
 

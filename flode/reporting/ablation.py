@@ -17,6 +17,7 @@ from flode.reporting.tidy import (
     RunsByKey,
     add_note,
     add_reason,
+    check_metric,
     fill,
     measure,
     new_record,
@@ -64,9 +65,10 @@ def ablation_table(
             variant, candidates = options["variant"], options["candidates"]
             printed = paper.get((subtable.name, row, "layers"), NOTHING).mean
             layers = printed or options["default"]["num_layers"]
+            # Of hyperparameters chosen besides, the variant's.
+            wanted = options["default"] | {"num_layers": layers}
             as_published = next(
-                (one for one, values in candidates.items() if values.get("num_layers") == layers),
-                None,
+                (one for one, values in candidates.items() if values == wanted), None
             )
             missing = [one for one in candidates if (variant, one) not in runs]
             chosen = None if missing else best_configuration(variant, candidates, runs)
@@ -77,10 +79,14 @@ def ablation_table(
                     cell = paper.get((subtable.name, row, label), NOTHING)
                     column = Column(label + suffix, None, metric, key)
                     record = new_record(name, subtable, row, column, metric, cell)
-                    if run is None and one is None and not missing:
+                    if one is None and suffix:
+                        add_reason(record, f"no candidate has {layers:g} layers")
+                    elif one is None and not missing:
                         add_reason(record, "no candidate has a result")
                     else:
                         run = fill(record, column, {key: run} if run else {}, reasons)
+                    if run and label == "test accuracy":
+                        check_metric(record, run.metric, run)
                     _measure(record, metric, cell, run)
                     if run and metric == "num_layers" and not suffix:
                         validation = run.score("validation").mean

@@ -11,9 +11,20 @@ import pandas as pd
 
 from flode.reporting.fragments import assemble
 from flode.reporting.tidy import COLUMNS as TABLE_COLUMNS
-from flode.reporting.tidy import Reasons, read_table, tidy_frame
+from flode.reporting.tidy import (
+    QUICK,
+    Reasons,
+    add_note,
+    add_reason,
+    read_csv,
+    read_table,
+    tidy_frame,
+)
 from flode.reporting.typeset import blocks_beside, escape, tabular
 from flode.reporting.verdicts import FAILS, HOLDS, NOT_RUN
+
+#: How an operator reads between its two sides.
+_WORDS = {"greater": "greater than", "less": "less than", "at_least": "at least"}
 
 #: How a check compares its two values.
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -30,13 +41,15 @@ class _Value:
     number: float | None
     words: str
     runs: str = ""
+    missing: str = ""
+    quick: bool = False
 
 
 def load_sources(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
     """Read tables (``tables/<name>.csv``) and studies: ``{name: frame}``."""
     return {
         Path(path).stem: read_table(path) if Path(path).parent.name == "tables" else
-        pd.read_csv(path)
+        read_csv(path)
         for path in paths
     }  # fmt: skip
 
@@ -70,14 +83,18 @@ def claims_table(
             record = dict.fromkeys(TABLE_COLUMNS, "")
             record |= {"table": name, "subtable": entry["source"], "row": claim, "metric": "claim"}
             record |= dict.fromkeys(("mean", "std", "n", "published_mean", "published_std"))
-            record["column"] = f"{left.words} {operator.replace('_', ' ')} than {right.words}"
+            record["column"] = f"{left.words} {_WORDS[operator]} {right.words}"
             record["runs"] = ";".join(dict.fromkeys(filter(None, [left.runs, right.runs])))
             if left.number is None or right.number is None:
                 record["verdict"] = NOT_RUN
+                missing = dict.fromkeys(filter(None, [left.missing, right.missing]))
+                add_reason(record, ", ".join(missing))
             else:
                 holds = OPERATORS[operator](left.number, right.number)
                 record["verdict"] = HOLDS if holds else FAILS
                 record["note"] = f"{left.number:.4g} against {right.number:.4g}"
+            if left.quick or right.quick:
+                add_note(record, QUICK)
             records.append(record)
     return tidy_frame(records)
 
@@ -90,30 +107,41 @@ def _value(sources: Mapping[str, pd.DataFrame], side: Any, where: str) -> _Value
         other = _cell(sources, side | side["minus"], where)
         number = None if other.number is None else found.number - other.number
         runs = ";".join(filter(None, [found.runs, other.runs]))
-        return _Value(number, f"{found.words} minus {other.words}", runs)
+        words, quick = f"{found.words} minus {other.words}", found.quick or other.quick
+        return _Value(number, words, runs, other.missing, quick)
     return found
 
 
 def _cell(sources: Mapping[str, pd.DataFrame], side: Mapping[str, Any], where: str) -> _Value:
     words = " ".join(str(value) for value in side["where"].values())
+    column = side.get("value", "mean")
+    if column != "mean":  # what is published is not shown as if it were measured
+        words += " (published)" if column == "published_mean" else f" ({column})"
     if side["source"] not in sources:
-        return _Value(None, words)
+        return _Value(None, words, missing=f"{side['source']} was not made")
     frame = sources[side["source"]]
-    for column, value in side["where"].items():
-        if column not in frame.columns:
-            raise ValueError(f"{where}: {side['source']} has no column {column!r}")
-        frame = frame[frame[column] == value]
+    for key, value in side["where"].items():
+        if key not in frame.columns:
+            raise ValueError(f"{where}: {side['source']} has no column {key!r}")
+        frame = frame[frame[key] == value]
     if len(frame) != 1:
         raise ValueError(
             f"{where}: {len(frame)} rows of {side['source']} have {dict(side['where'])}; "
             "allowed: one"
         )
-    row, column = frame.iloc[0], side.get("value", "mean")
+    row = frame.iloc[0]
     if column not in frame.columns:
         raise ValueError(f"{where}: {side['source']} has no column {column!r}")
-    number = None if pd.isna(row[column]) else float(row[column])
-    runs = row.get("runs")
-    return _Value(number, words, runs if isinstance(runs, str) else "")
+    try:
+        number = None if pd.isna(row[column]) else float(row[column])
+    except ValueError:
+        raise ValueError(
+            f"{where}: {column} of {side['source']} is {row[column]!r}; allowed: a number"
+        ) from None
+    runs, note = row.get("runs"), row.get("note")
+    missing = f"{side['source']} has no {column} of {words}" if number is None else ""
+    quick = isinstance(note, str) and QUICK in note
+    return _Value(number, words, runs if isinstance(runs, str) else "", missing, quick)
 
 
 def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False) -> str:
@@ -124,7 +152,9 @@ def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = Fa
         held = f"{(own['verdict'] == HOLDS).sum()} of {len(own)}"
         text = rf"\parbox[t]{{0.62\linewidth}}{{{escape(str(claim))}}}"
         rows.append([text, escape(own["subtable"].iloc[0]), held, verdict])
-    notes = ["Each check compares two measured means; the CSV beside this file gives their values."]
+    notes = ["Each check compares measured numbers; the CSV beside this file gives their values."]
+    if frame["column"].str.contains("(published)", regex=False).any():
+        notes.append("Baselines are as published.")
     text = tabular("", ("where", "checks", "verdict"), [rows])
     return assemble(frame, spec, [blocks_beside([("", text)])], notes, quick)
 

@@ -16,14 +16,31 @@ LAMBDA_N = 1.0
 
 def fractional(eigenvalue: float, exponent: np.ndarray | float) -> np.ndarray | float:
     """``f_α(λ) = sign(λ)|λ|^α``."""
+    if eigenvalue == 0:  # 0^α = 0 for every α, negative ones too
+        return np.zeros_like(exponent, dtype=float)[()]
     return np.sign(eigenvalue) * np.abs(eigenvalue) ** exponent
 
 
 def spectrum_of_w(run: Runs, record: Mapping[str, Any]) -> np.ndarray:
     """``(K,)`` numbers whose extremes the theorems compare: eigenvalues of W for the heat equation,
     their imaginary parts for Schrödinger's."""
-    values = np.asarray(record["channel_mixing"][0], dtype=float)
+    values = _channel_mixing(run, record)
     return values[:, 1] if run.hyperparameters["equation"] == "schroedinger" else values[:, 0]
+
+
+def _channel_mixing(run: Runs, record: Mapping[str, Any]) -> np.ndarray:
+    """The one W of a model, ``(K, 1 or 2)``.
+
+    Raises:
+        ValueError: layers do not share W, or the run files hold none; names the file.
+    """
+    found = record.get("channel_mixing") or []
+    if len(found) != 1:
+        raise ValueError(
+            f"{run.files[0]}: split {record['split']}: channel_mixing holds {len(found)} weight "
+            "sets; allowed: one, as of a model with shared weights"
+        )
+    return np.asarray(found[0], dtype=float)
 
 
 def frequency_dominance(run: Runs, lambda_1: float, trained: bool = False) -> Summary:
@@ -57,13 +74,16 @@ def extreme(run: Runs, largest: bool) -> Summary:
     return summarise(float(pick(spectrum_of_w(run, record))) for record in run.records)
 
 
-def predicted_high(run: Runs, lambda_1: float) -> Summary:
+def predicted_high(run: Runs, lambda_1: float) -> Summary | None:
     """Percentage of splits whose Euler scheme the largest frequency dominates: the largest of
     ``|1 + c_r f_α(λ_l)|`` over r and l, with ``c = s·h·w`` as trained, is at λ₁ and not at 1.
 
     The modulus is convex in ``f_α(λ)``, so one of the two extreme eigenvalues has it. Without the
-    ODE it is ``|c_r f_α(λ_l)|``, which λ = 1 has for α > 0.
+    ODE it is ``|c_r f_α(λ_l)|``, which λ = 1 has for α > 0. None where an α is negative: there the
+    eigenvalues of least modulus have the largest powers.
     """
+    if any(record["exponent"][0] < 0 for record in run.records):
+        return None
     found = []
     for record in run.records:
         c = _coefficients(run, record)
@@ -78,7 +98,7 @@ def predicted_high(run: Runs, lambda_1: float) -> Summary:
 def observed_high(run: Runs) -> Summary | None:
     """Percentage of splits whose layers raised the (normalised) Dirichlet energy; None where run
     files hold no energy before the first layer."""
-    if any("initial_dirichlet_energy" not in record for record in run.records):
+    if any(record.get("initial_dirichlet_energy") is None for record in run.records):
         return None
     return summarise(
         100.0 * (record["dirichlet_energy"] > record["initial_dirichlet_energy"])
@@ -89,7 +109,7 @@ def observed_high(run: Runs) -> Summary | None:
 def _coefficients(run: Runs, record: Mapping[str, Any]) -> np.ndarray:
     """``s·h·w_r``, ``(K,)``, times i for Schrödinger's equation."""
     hyperparameters = run.hyperparameters
-    parts = np.asarray(record["channel_mixing"][0], dtype=float)
+    parts = _channel_mixing(run, record)
     w = parts[:, 0] + 1j * parts[:, 1] if parts.shape[1] == 2 else parts[:, 0]
     c = hyperparameters["sign"] * w * (1j if hyperparameters["equation"] == "schroedinger" else 1)
     if hyperparameters["ode"]:

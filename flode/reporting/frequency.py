@@ -84,12 +84,25 @@ def frequency_table(
                 summary = None
                 if run and graph is None:
                     add_reason(record, f"no statistics of {run.variant}")
+                elif run and graph.content["lambda_1"] is None:
+                    add_reason(record, _no_lambda_1(graph))
                 elif run:
                     summary = _measured(row, run, graph.content["lambda_1"])
                     if summary is None:
-                        add_reason(record, "the run files lack the energy before the first layer")
+                        add_reason(record, _WITHOUT.get(row, f"the run files have no {row}"))
                 measure(record, summary, mean_verdict(summary, cell, row))
     return tidy_frame(records)
+
+
+#: Why a row has no number.
+_WITHOUT = {
+    "predicted_high": "the prediction is for positive exponents",
+    "observed_high": "the run files lack the energy before the first layer",
+}
+
+
+def _no_lambda_1(graph: Statistics) -> str:
+    return f"{graph.file} has no lambda_1, as the graph is directed"
 
 
 def _fill_graph(record, graph, cell, column, reasons) -> None:
@@ -97,6 +110,8 @@ def _fill_graph(record, graph, cell, column, reasons) -> None:
     record["mean"], record["verdict"] = value, exact_verdict(value, cell)
     if graph is not None:
         record["runs"] = graph.file
+        if value is None:
+            add_reason(record, _no_lambda_1(graph))
     elif column.key:
         add_reason(record, (reasons or {}).get((column.key[0], DEFAULT)) or "no statistics")
 

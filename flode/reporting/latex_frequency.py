@@ -38,13 +38,20 @@ def render_frequency(
         quick: stamp the table.
     """
     layout, tidy, paper = parse(frame, spec, published)
-    groups, columns = [], layout.subtables[0].columns
+    # A column has one place in all subtables, whichever of them have it.
+    every = (column for subtable in layout.subtables for column in subtable.columns)
+    columns = list({column.name: column for column in every}.values())
+    groups = []
     for subtable in layout.subtables:
         title = rf"\multicolumn{{{len(columns) + 1}}}{{@{{}}l}}{{\emph{{{subtable.caption}}}}}"
         rows = [[title]] if subtable.caption else []
         for row in ["lambda_1"] if subtable.name == GRAPHS else ROWS:
-            cells = [(subtable.name, row, column.name) for column in subtable.columns]
-            texts = [_text(cell_at(tidy, at), paper.get(at, NOTHING)) for at in cells]
+            own = {column.name for column in subtable.columns}
+            cells = [(subtable.name, row, column.name) for column in columns]
+            texts = [
+                _text(cell_at(tidy, at), paper.get(at, NOTHING)) if at[2] in own else ""
+                for at in cells
+            ]
             label = _LABELS[row]
             if subtable.name == "schroedinger" and row.endswith("_W"):
                 label = label.replace("$", r"$\mathrm{Im}\,", 1)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flode.experiments.catalogue import Catalogue, Run
+from flode.experiments.checks import SUMMARIES
 from flode.reporting.stages import make_table
 
 
@@ -22,27 +23,30 @@ def write_partial_tables(catalogue: Catalogue) -> list[str]:
         Names of the tables written.
     """
     written = []
-    for name in catalogue.config["tables"]:
+    # Summaries last: they read tables.
+    tables = catalogue.config["tables"]
+    for name in sorted(tables, key=lambda name: tables[name]["kind"] in SUMMARIES):
         files = catalogue.table_files(name)
         present = [path for path in files if Path(path).exists()]
         # A summary of tables that are all there may be of some that have just been written here.
-        summary = bool(written) and catalogue.config["tables"][name]["kind"] in (
-            "reproduction",
-            "claims",
-        )
+        summary = bool(written) and tables[name]["kind"] in SUMMARIES
         if not present or (len(present) == len(files) and not summary):
             continue
-        stem = Path(catalogue.results) / "tables" / name
+        folder = Path(catalogue.results) / "tables"
         settings = catalogue.table_settings(name)
-        make_table(
-            name,
-            settings,
-            settings["spec"].get("published", []),
-            present,
-            csv=stem.with_suffix(".csv"),
-            tex=stem.with_suffix(".tex"),
-            reasons=_reasons(catalogue, name),
-        )
+        try:
+            make_table(
+                name,
+                settings,
+                settings["spec"].get("published", []),
+                present,
+                csv=folder / f"{name}.csv",
+                tex=folder / f"{name}.tex",
+                reasons=_reasons(catalogue, name),
+            )
+        except (OSError, ValueError) as error:  # a damaged file stops its own tables only
+            print(f"table {name} is not written: {error}", file=sys.stderr)
+            continue
         written.append(name)
     return written
 

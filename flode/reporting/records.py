@@ -227,8 +227,14 @@ def _check_record(record: Any, where: str) -> None:
     if not isinstance(record, dict):
         raise ValueError(f"{where} is {record!r}; allowed: a JSON object")
     require(record, "split", int, where, lambda split: split >= 0, "an integer from 0")
-    if record.get("diverged_at") and record.get("best_epoch") is None:
-        return  # it ended before it had a result
+    if record.get("diverged_at") is not None:
+        at_least_1 = lambda epoch: epoch >= 1  # noqa: E731
+        require(record, "diverged_at", int, where, at_least_1, "an epoch from 1, or null")
+        if record.get("best_epoch") is None:  # it ended before it had a result
+            for subset in ("train", "validation", "test"):
+                allowed = "null, as the split has no best_epoch"
+                require(record, subset, type(None), where, allowed=allowed)
+            return
     for subset in ("train", "validation", "test"):
         require(
             record, subset, (int, float), where, lambda x: 0 <= x <= 1, "a fraction from 0 to 1"

@@ -66,6 +66,9 @@ def reproduction_table(
         for table, kind in spec["tables"].items()
         if table in tables
     ]
+    if not parts:
+        wanted = ", ".join(spec["tables"])
+        raise ValueError(f"table {name!r}: none of its tables is there; allowed: {wanted}")
     return pd.concat(parts, ignore_index=True)
 
 
@@ -94,6 +97,8 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
         escape(MEAN_RULE) + ".",
         escape(EXACT_RULE) + ".",
     ]
+    if left_out := [table for table in spec["tables"] if table not in set(frame["table"])]:
+        notes.append(f"No number comes from: {escape(', '.join(left_out))}.")
     if len(missed) > MAX_LISTED:
         notes.append(f"{len(missed) - MAX_LISTED} more in the CSV beside this file.")
     return assemble(frame, spec, blocks, notes, quick)

@@ -9,6 +9,12 @@ import pandas as pd
 from flode.experiments.hyperparameters import DEFAULT
 from flode.reporting.records import summarise
 
+#: Columns after the variant's and those of the hyperparameters searched.
+COLUMNS = (
+    "configuration", "n", "validation_mean", "validation_std", "test_mean", "test_std",
+    "mean_epochs", "chosen", "configured", "runs",
+)  # fmt: skip
+
 
 def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
     """Mean validation metric of each candidate, and which one is best.
@@ -42,7 +48,15 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
                 }
             row |= {"chosen": configuration == chosen, "configured": configuration == DEFAULT}
             rows.append(row | {"runs": ";".join(found.files)})
-    return pd.DataFrame(rows)
+    searched = dict.fromkeys(
+        name for found in candidates.values() for values in found.values() for name in values
+    )
+    frame = pd.DataFrame(rows, columns=["variant", *searched, *COLUMNS])
+    # A whole number stays one where other candidates leave it empty.
+    for name in searched:
+        values = [row.get(name) for row in rows]
+        frame[name] = pd.Series(values, dtype=object, index=frame.index)
+    return frame
 
 
 def best_configuration(variant: str, configurations: Iterable[str], runs: Mapping) -> str | None:

@@ -11,7 +11,8 @@ from flode.experiments.statistics import smallest_eigenvalue
 from flode.experiments.studies import StudyGraph
 from flode.reporting.dominance import frequency_dominance
 from flode.reporting.records import Runs
-from flode.reporting.tidy import RunsByKey
+from flode.reporting.tidy import QUICK, RunsByKey
+from flode.spectral.factors import resolve_rank
 
 #: Columns that every such study has; accuracies in percent, population standard deviations.
 COLUMNS = (
@@ -32,7 +33,8 @@ def _points(settings: Mapping[str, Any], runs: RunsByKey):
 def _row(graph: str, series: str, x: float, run: Runs) -> dict[str, Any]:
     row = dict.fromkeys(COLUMNS)
     row |= {"graph": graph, "series": series, "configuration": run.configuration, "x": x}
-    row |= {"runs": ";".join(run.files), "n": len(run.records), "note": run.diverged}
+    notes = filter(None, [QUICK if run.quick else None, run.diverged])
+    row |= {"runs": ";".join(run.files), "n": len(run.records), "note": "; ".join(notes) or None}
     if not run.diverged:
         score, exponent = run.score(), run.learned("exponent")
         row |= {"mean": score.mean, "std": score.std}
@@ -42,6 +44,11 @@ def _row(graph: str, series: str, x: float, run: Runs) -> dict[str, Any]:
 
 
 def _lambda_1(graph: StudyGraph) -> float:
+    if not graph.factors.symmetric:
+        raise ValueError(
+            f"graph {graph.label}: {graph.factor_file}: the SNA is not symmetric and has"
+            " no lambda_1; allowed: an undirected graph"
+        )
     return smallest_eigenvalue(graph.laplacian, graph.factors)
 
 
@@ -81,7 +88,7 @@ def truncated_svd(
     for label, name, values, run in _points(settings, runs):
         factors = graphs[label].factors
         if values["rank"] is not None:
-            factors = factors.truncate(values["rank"])
+            factors = factors.truncate(resolve_rank(values["rank"], factors.num_nodes))
         row = _row(label, name, factors.rank, run)
         rows.append(row | {"explained_variance": factors.explained_variance})
     return pd.DataFrame(rows)

@@ -24,7 +24,7 @@ from flode.reporting.records import load_runs
 from flode.reporting.reproduction import load_tables, render_reproduction, reproduction_table
 from flode.reporting.statistics import load_statistics, statistics_table
 from flode.reporting.tables import comparison_table, hyperparameter_table
-from flode.reporting.tidy import Reasons, read_table, write_table
+from flode.reporting.tidy import Reasons, is_quick, read_csv, read_table, write_table
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,9 @@ def make_table(
         )
     paper = [read_published(file) for file in files]
     frame = kind.build(name, spec, *paper, kind.load(runs), reasons)
+    text = kind.render(frame, spec, *paper, settings["quick"])  # before any file is written
     write_table(frame, csv)
-    write_text_atomic(tex, kind.render(frame, spec, *paper, settings["quick"]))
+    write_text_atomic(tex, text)
     return frame
 
 
@@ -137,6 +138,9 @@ def make_figure(settings: Mapping[str, Any], source: str | Path, stem: str | Pat
     from flode.reporting.figures import FIGURES, save_figure
 
     spec = settings["spec"]
-    frame = read_table(source) if "table" in spec else pd.read_csv(source)
-    figure, plotted = FIGURES[spec["kind"]](frame, spec, settings["quick"])
+    frame = read_table(source) if "table" in spec else read_csv(source)
+    quick = settings["quick"]
+    if "note" in frame:
+        quick = quick or is_quick(frame.assign(note=frame["note"].fillna("").astype(str)))
+    figure, plotted = FIGURES[spec["kind"]](frame, spec, quick)
     return save_figure(figure, plotted, stem)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from flode.files import atomic_write
+from flode.files import atomic_write, naming_damage
 from flode.reporting.layout import Column, Subtable
 from flode.reporting.published import Published
 from flode.reporting.records import PERCENT_METRICS, Runs, Summary
@@ -140,12 +140,28 @@ def read_table(path: str | Path) -> pd.DataFrame:
     Raises:
         ValueError: the columns are not those of a tidy table; names the file.
     """
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    frame = read_csv(path, dtype=str, keep_default_na=False)
     if tuple(frame.columns) != COLUMNS:
         raise ValueError(
             f"{path}: columns are {', '.join(frame.columns)}; allowed: {', '.join(COLUMNS)}"
         )
-    return _typed(frame)
+    try:
+        return _typed(frame)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: a number does not parse: {error}") from error
+
+
+def read_csv(path: str | Path, **options: Any) -> pd.DataFrame:
+    """Read a CSV file that the workflow wrote.
+
+    Raises:
+        ValueError: the file is empty, damaged or without rows; names it.
+    """
+    with naming_damage(path, "no CSV file"):
+        frame = pd.read_csv(path, **options)
+        if frame.empty:
+            raise ValueError("it has no rows")
+    return frame
 
 
 def is_quick(frame: pd.DataFrame) -> bool:

@@ -146,6 +146,19 @@ def test_a_search_shares_the_default_run():
         ({"sources": {"planetoid": "ftp://a/"}}, ["sources.planetoid is 'ftp://a/'"]),
         ({"data": {"mirror": 5}}, ["data.mirror is 5", "string or null"]),
         ({"data": {"manifest": "config/none.csv"}}, ["config/none.csv"]),
+        ({"tables": {"a/b": {}}}, ["'a/b'", "pattern"]),
+        ({"studies": {"../x": {"kind": "cycle_eigenvectors", "nodes": 4}}}, ["'../x'", "pattern"]),
+        ({"figures": {"a b": {"kind": "depth", "study": "depth"}}}, ["'a b'", "pattern"]),
+        ({"searches": {"a/b": {"candidates": {"cora": [{}]}}}}, ["'a/b'", "pattern"]),
+        (
+            {"studies": {"spectrum": {"graphs": {1: "cora"}}}},
+            ["spectrum.graphs", "key 1", "quotes"],
+        ),
+        (
+            {"searches": {"dsbm": {"candidates": {"dsbm-alpha0.1-beta0.2": [{}]}}}},
+            ["searches.dsbm", "'dsbm-alpha0.1-beta0.2'", "candidates"],
+        ),
+        ({"searches": {"dsbm": {"grid": {"num_layers": ["7"]}}}}, ["num_layers is '7'", "integer"]),
     ],
     ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
 )

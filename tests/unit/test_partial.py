@@ -46,6 +46,22 @@ def test_what_was_run_is_shown_and_the_rest_says_why_not(found):
     assert "not run" in tex
 
 
+def test_a_damaged_run_stops_its_own_tables_only_and_summaries_come_last(found, capsys):
+    put_run(found, "cora", 0.87)
+    put_run(found, "dsbm-alpha0.1-beta0.2", 0.9)
+    (path,) = found.run_files(Run("dsbm-alpha0.1-beta0.2"))
+    Path(path).write_text('{"schema": 1, "reco')
+    # An overlay's tables follow the summary of them.
+    tables = found.config["tables"]
+    tables |= {"late.1": tables.pop("node_classification_full")}
+    tables["reproduction"] = tables["reproduction"] | {"tables": ["late.1"]}
+    written = write_partial_tables(found)
+    assert "dsbm" not in written and f"table dsbm is not written: {path}" in capsys.readouterr().err
+    assert written.index("late.1") < written.index("reproduction")
+    folder = Path("results/partial/tables")
+    assert (folder / "late.1.csv").exists() and not (folder / "dsbm.csv").exists()
+
+
 def test_a_whole_table_is_left_alone(found):
     for run in found.table_runs("dsbm"):
         put_run(found, run.variant, 0.9)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from flode.experiments.validation import ConfigurationError
-from flode.reporting.claims import claim_verdict, claims_table
+from flode.reporting.claims import claim_verdict, claims_table, load_sources, render_claims
 from flode.reporting.stages import make_table
 from flode.reporting.tidy import tidy_frame, write_table
 from tests.configuration import catalogue
@@ -76,6 +76,7 @@ def test_the_runs_of_a_check_are_named():
         (cell("FLOD", "0.1"), "0 rows of t"),
         ({"source": "t", "where": {"rwo": "FLODE"}}, "no column 'rwo'"),
         (cell("FLODE", "0.1", value="median"), "no column 'median'"),
+        (cell("FLODE", "0.1", value="runs"), "runs of t is 'a.json'; allowed: a number"),
     ],
 )
 def test_a_side_must_be_one_number(side, words):
@@ -144,3 +145,33 @@ def test_sources_survive_their_files(tmp_path):
     frame = make_table("c", settings, [], [tmp_path / "tables" / "t.csv"], *out)
     assert frame["verdict"].tolist() == ["holds"]
     assert "1 of 1 & holds" in out[1].read_text()
+
+
+def test_what_is_published_is_said_to_be():
+    frame = judge(
+        {"at_least": [cell("FLODE", "0.1"), cell("MagNet", "0.1", value="published_mean")]}
+    )
+    assert frame["column"].item() == "FLODE 0.1 at least MagNet 0.1 (published)"
+    tex = render_claims(frame, {"caption": "", "label": ""})
+    assert "Baselines are as published" in tex and "measured means" not in tex
+
+
+def test_a_check_that_is_not_run_says_why_and_one_of_a_quick_run_too():
+    frame = judge(
+        {"greater": [{"source": "gone", "where": {"x": 4}}, 5]},
+        {"greater": [cell("lost", "0.1"), 5]},
+    )
+    assert frame["note"].tolist() == ["gone was not made", "t has no mean of lost 0.1"]
+    quick = {"t": TABLE.assign(note="quick run")}
+    spec = {"claims": {"a": {"source": "b", "checks": [{"less": [cell("FLODE", "0.1"), 5]}]}}}
+    assert "quick run" in claims_table("claims", spec, quick)["note"].item()
+
+
+@pytest.mark.parametrize("text", ["", "table,row", "a,b\n"])
+@pytest.mark.parametrize("group", ["tables", "studies"])
+def test_a_damaged_source_is_named(tmp_path, text, group):
+    path = tmp_path / group / "t.csv"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"t\.csv"):
+        load_sources([path])

@@ -184,3 +184,22 @@ def test_malformed_published_values_name_file_and_cell(tmp_path, old, new, messa
     path.write_text(PUBLISHED.replace(old, new, 1))
     with pytest.raises(ValueError, match=rf"published\.csv: .*{message}"):
         read_published(path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"test": 0.5}, "test is 0.5; allowed: null"),
+        ({"diverged_at": "yes"}, "diverged_at is 'yes'; allowed: an epoch"),
+        ({"diverged_at": 0}, "diverged_at is 0; allowed: an epoch"),
+    ],
+)
+def test_a_split_that_diverged_has_no_result(tmp_path, changed, words):
+    content = run_content()
+    lost = dict.fromkeys(("train", "validation", "test", "best_epoch")) | {"diverged_at": 7}
+    content["records"][1] |= lost
+    (run,) = load_runs([write_run(tmp_path, "good", content)]).values()
+    assert run.diverged == "its training diverged (split 1 at epoch 7)"
+    content["records"][1] |= changed
+    with pytest.raises(ValueError, match=words):
+        load_runs([write_run(tmp_path, "bad", content)])

@@ -96,3 +96,14 @@ def test_it_is_made_from_tables_that_are_there():
         catalogue({"tables": {"reproduction": {"published": "x.csv"}}})
     with pytest.raises(ConfigurationError, match="'published' is missing"):
         catalogue({"tables": {"own": {"kind": "comparison", "caption": "", "label": ""}}})
+
+
+def test_the_summary_names_its_tables_and_those_that_are_missing(made, tmp_path):
+    _, tex, files = made
+    assert tex.startswith("% Summary of tables dsbm, node") and "No number comes from" not in tex
+    settings = CATALOGUE.table_settings("reproduction")
+    out = (tmp_path / "r.csv", tmp_path / "r.tex")
+    make_table("reproduction", settings, [], files[1:], *out)
+    assert "No number comes from: dsbm." in out[1].read_text()
+    with pytest.raises(ValueError, match="none of its tables is there"):
+        make_table("reproduction", settings, [], [], *out)

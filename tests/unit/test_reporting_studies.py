@@ -20,6 +20,7 @@ from flode.reporting.dominance import (
 from flode.reporting.figures.series import depth_figure, truncated_svd_figure
 from flode.reporting.published import cells, read_published
 from flode.reporting.records import load_runs
+from flode.reporting.search import search_table
 from flode.reporting.stages import make_figure, make_study, make_table
 from flode.spectral import factorize, sna
 from tests.configuration import ROOT, catalogue
@@ -356,3 +357,131 @@ def test_candidates_of_a_search_need_no_grid():
     with pytest.raises(ConfigurationError, match="did you mean 'num_layers'"):
         catalogue({"searches": {"alternatives": {"candidates": {"cora": [{"layers": 3}]}}}})
     assert not re.search("dsbm", str(runs))
+
+
+# What does not fit --------------------------------------------------------------------------------
+
+
+def ablation_of(tmp_path, choose, **changed):
+    """One row with what it chooses from, all candidates run."""
+    overlay = {"tables": {"ablation": {"choose": choose}}}
+    found = catalogue(overlay)
+    settings = found.table_settings("ablation")
+    runs = [run for run in found.table_runs("ablation") if run.variant == "citeseer"]
+    files = write_all(tmp_path, runs, lambda run, values: changed)
+    out = (tmp_path / "a.csv", tmp_path / "a.tex")
+    frame = make_table("ablation", settings, settings["spec"]["published"], files, *out)
+    return row_of(frame, "citeseer", "U, schroedinger, ode, fractional")
+
+
+def test_a_published_number_of_layers_that_no_candidate_has_is_said(tmp_path):
+    row = ablation_of(tmp_path, {"num_layers": [2, 3]})
+    cell = row.loc["test accuracy, published layers"]
+    assert cell["verdict"] == "not run" and "no candidate has 5 layers" in cell["note"]
+    assert row.loc["layers", "mean"] == 3
+
+
+def test_with_the_published_layers_all_else_is_the_variants(tmp_path):
+    default = CATALOGUE.hyperparameters(Run("citeseer"))["learning_rate"]
+    row = ablation_of(tmp_path, {"learning_rate": [0.5, default], "num_layers": [2, 5]})
+    assert CATALOGUE.run("citeseer", {"num_layers": 5}).configuration == "layers=5"
+    (run,) = load_runs([row.loc["test accuracy, published layers", "runs"]]).values()
+    assert run.configuration == "layers=5"
+
+
+def test_frequency_dominance_needs_one_w(tmp_path):
+    run = one_run(tmp_path, channel_mixing=[[[0.5, 0.0]], [[0.5, 0.0]]])
+    with pytest.raises(ValueError, match="channel_mixing holds 2 weight sets; allowed: one"):
+        frequency_dominance(run, LAMBDA_1)
+    run = one_run(tmp_path, channel_mixing=None)
+    with pytest.raises(ValueError, match="channel_mixing holds 0"):
+        predicted_high(run, LAMBDA_1)
+
+
+def test_no_prediction_for_negative_exponents_and_zero_stays_zero(tmp_path):
+    run = one_run(tmp_path, exponent=[-0.5])
+    assert predicted_high(run, LAMBDA_1) is None
+    assert frequency_dominance(run, 0.0).mean == 1.0
+    assert observed_high(one_run(tmp_path, initial_dirichlet_energy=None)) is None
+
+
+def frequency(tmp_path, lambda_1, heat):
+    spec = {"kind": "frequency_dominance", "caption": "", "label": "", "subtables": {}}
+    spec["published"] = str(tmp_path / "p.csv")
+    (tmp_path / "p.csv").write_text(
+        "subtable,group,row,column,metric,unit,mean,error,error_kind,n,note,source\n"
+        "graph,0,lambda_1,A,lambda_1,,-0.9,,,,,t\n"
+    )
+    column = {"variant": "cora", "configuration": "equation=heat,complex=false"}
+    for name, columns in (("graph", ["A", "B"]), ("heat", heat)):
+        spec["subtables"][name] = {"caption": "", "columns": dict.fromkeys(columns, column)}
+    files = write_all(tmp_path, [Run(*column.values())])
+    (tmp_path / "statistics").mkdir()
+    files.append(write_run(tmp_path / "statistics", "cora", report("cora", lambda_1=lambda_1)))
+    tex = tmp_path / "f.tex"
+    settings = {"spec": spec, "quick": False}
+    return make_table("f", settings, spec["published"], files, tmp_path / "f.csv", tex), tex
+
+
+def test_a_graph_without_lambda_1_is_said_to_have_none(tmp_path):
+    frame, _ = frequency(tmp_path, None, ["A", "B"])
+    assert set(frame["verdict"]) == {"not run"} and frame["mean"].isna().all()
+    assert frame["note"].str.contains("cora.json has no lambda_1").all()
+
+
+def test_a_column_stands_below_its_own_head(tmp_path):
+    _, tex = frequency(tmp_path, -0.9, ["C", "B"])
+    lines = tex.read_text().splitlines()
+    assert any(line.strip() == r"& A & B & C \\" for line in lines)
+    (fd,) = (line for line in lines if line.startswith("FD &"))
+    assert [bool(cell.strip(" \\")) for cell in fd.split(" & ")[1:]] == [False, True, True]
+
+
+def test_depth_of_a_directed_graph_is_refused(tmp_path):
+    graph, factors, _ = write_graph(tmp_path, "cora", undirected=False)
+    run = Run("cora", "layers=3")
+    settings = CATALOGUE.study_settings("depth")
+    settings |= {"variants": {"Cora": "cora"}, "flows": {"Cora": "target_to_source"}}
+    settings["series"] = {"Cora": {"s": {"layers=3": {"num_layers": 3}}}}
+    files = write_all(tmp_path, [run])
+    with pytest.raises(ValueError, match=r"graph Cora: .*has no lambda_1; allowed: an undirected"):
+        make_study(settings, tmp_path / "d.csv", [graph], [factors], files)
+    assert not (tmp_path / "d.csv").exists()
+
+
+def test_ranks_may_be_fractions_and_series_are_drawn_apart(tmp_path):
+    graph, factors, _ = write_graph(tmp_path, "chameleon-directed", undirected=False)
+    points = {
+        "chameleon": {"graphs": ["Chameleon"], "points": [{"rank": 0.1}, {"rank": None}]},
+        "other": {"graphs": ["Chameleon"], "set": {"num_layers": 2}, "points": [{"rank": 3}]},
+    }
+    found = catalogue({"studies": {"truncated_svd": {"series": points}}})
+    settings = found.study_settings("truncated_svd")
+    for key in ("variants", "flows", "series"):
+        settings[key] = {"Chameleon": settings[key]["Chameleon"]}
+    runs = [run for series in found.study_runs("truncated_svd")["Chameleon"].values()
+            for run in series]  # fmt: skip
+    files = write_all(tmp_path, runs, lambda run, values: {"diverged_at": None})
+    frame = make_study(settings, tmp_path / "s.csv", [graph], [factors], files)
+    assert frame["x"].tolist()[0] == 3
+    figure, _ = truncated_svd_figure(frame, {})
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == ["test accuracy, chameleon", "test accuracy, other", "explained variance"]
+
+
+@pytest.mark.parametrize("text", ["", "graph,series\n"])
+def test_a_damaged_study_is_named_by_its_figure(tmp_path, text):
+    (tmp_path / "s.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"s\.csv: damaged"):
+        make_figure(CATALOGUE.figure_settings("depth"), tmp_path / "s.csv", tmp_path / "depth")
+    assert not list(tmp_path.glob("*depth*"))
+
+
+def test_a_search_has_all_its_columns_whatever_diverged(tmp_path):
+    lost = dict.fromkeys(("train", "validation", "test", "best_epoch")) | {"diverged_at": 1}
+    found = {"cora": {"default": {}, "patience=100": {"patience": 100}}}
+    files = write_all(tmp_path, [Run("cora", one) for one in found["cora"]], lambda *_: lost)
+    frame = search_table(found, load_runs(files))
+    assert list(frame.columns[:3]) == ["variant", "patience", "configuration"]
+    assert "validation_mean" in frame and not frame["chosen"].any()
+    assert frame["patience"].tolist() == [None, 100]

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flode.datasets.graph import Graph
 from flode.experiments.studies import STUDIES, StudyGraph
 from flode.experiments.studies.energy import sample_steps
 from flode.reporting.figures import FIGURES, save_figure
@@ -173,3 +174,24 @@ def test_the_figure_is_stamped_and_written(frame, tmp_path):
     assert fig.get_suptitle() == "Quick run: not the paper's protocol"
     *_, csv = save_figure(fig, plotted, tmp_path / "dirichlet_energy")
     pd.testing.assert_frame_equal(pd.read_csv(csv), frame, check_dtype=False)
+
+
+def test_an_exponent_that_needs_endless_steps_is_refused():
+    with pytest.raises(ValueError, match=r"exponents, Path: -200 needs steps below 0\.5"):
+        study(exponents=[-200])
+    with pytest.raises(ValueError, match=r"exponents, Path: -5000"):
+        study(exponents=[-5000])
+
+
+def test_factors_of_another_graph_are_named(tmp_path):
+    files = []
+    for number, edges in enumerate((PATH, PATH[:, :4])):
+        masks = np.eye(3, 4, dtype=bool)[:, None]
+        weights = np.ones(edges.shape[1])
+        graph = Graph(np.zeros((4, 1), np.float32), np.array([0, 1, 0, 1]), edges, weights, *masks)
+        graph.save(tmp_path / f"{number}.npz")
+        factorize(sna(edges, None, 4)).save(tmp_path / f"{number}.safetensors")
+        files.append((str(tmp_path / f"{number}.npz"), str(tmp_path / f"{number}.safetensors")))
+    assert StudyGraph("a", *files[0], "target_to_source").factors.num_nodes == 4
+    with pytest.raises(ValueError, match=r"1\.safetensors: factors of a graph of 4 nodes"):
+        StudyGraph("a", files[0][0], files[1][1], "target_to_source").factors  # noqa: B018

@@ -267,3 +267,8 @@ def test_every_kind_is_configured(kind):
     spec = config["studies"][kind]
     assert spec["kind"] == kind
     assert config["figures"][kind] == {"kind": kind, "study": kind}
+
+
+def test_an_exponent_that_overflows_is_named():
+    with pytest.raises(ValueError, match="exponents: -5000 gives weights that are not finite"):
+        STUDIES["fractional_edges_cycle"]({"spec": {"nodes": 8, "exponents": [-5000]}}, {})

@@ -62,7 +62,13 @@ def fractional_edges_cycle(settings: Mapping, graphs: Mapping[str, StudyGraph]) 
     around = target - source
     frames = []
     for exponent in settings["spec"]["exponents"]:
-        weight = cycle_fractional_power(nodes, exponent)[source, target]
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight = cycle_fractional_power(nodes, exponent)[source, target]
+        if not np.isfinite(weight).all():
+            raise ValueError(
+                f"exponents: {exponent} gives weights that are not finite; allowed: an exponent"
+                " nearer to 0"
+            )
         columns = {
             "exponent": exponent,
             "nodes": nodes,

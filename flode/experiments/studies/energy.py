@@ -13,6 +13,9 @@ from flode.spectral import Dynamics, Factors, dominant_energy
 #: Samples of an energy in a decade of time.
 SAMPLES_PER_DECADE = 12
 
+#: A step that must be halved more often makes the scheme too slow to run.
+MAX_HALVINGS = 20
+
 #: The sign of W's spectrum, by panel.
 PANELS = {"negative": -1.0, "positive": 1.0}
 
@@ -45,8 +48,13 @@ def dirichlet_energy_study(settings: Mapping, graphs: Mapping[str, StudyGraph]) 
         x = rng.normal(size=(graph.factors.num_nodes, spec["channels"]))
         steps = sample_steps(spec["step"], spec["horizons"].get(label, 0), label)
         for exponent in spec["exponents"]:
-            dynamics = Dynamics.of(graph.factors, x, exponent)
             halvings = _halvings(graph.factors, moduli.max(), exponent, spec["step"])
+            if halvings > MAX_HALVINGS:
+                raise ValueError(
+                    f"exponents, {label}: {exponent} needs steps below {spec['step']} / 2^"
+                    f"{MAX_HALVINGS}; allowed: an exponent nearer to 0, or a smaller step"
+                )
+            dynamics = Dynamics.of(graph.factors, x, exponent)
             for panel, sign in PANELS.items():
                 mixing = sign * moduli
                 step = spec["step"] / 2**halvings
@@ -87,7 +95,12 @@ def _halvings(factors: Factors, largest: float, exponent: float, step: float) ->
     The paper asks for ``h ‖W‖ < 1``, enough where ``‖L^α‖ ≤ 1``, that is, where α > 0.
     """
     moduli = np.abs(np.asarray(factors.values))
-    norm = float((moduli**exponent).max())
+    with np.errstate(over="ignore"):
+        norm = float((moduli**exponent).max(initial=0.0))
+    if norm == 0:  # no edges, or every power underflows
+        return 0
+    if not np.isfinite(norm):
+        return MAX_HALVINGS + 1
     return max(0, int(np.floor(np.log2(step * largest * norm))) + 1)
 
 

@@ -48,6 +48,11 @@ def _of_one_graph(label, graph, exponents, size):
     rows = []
     for exponent in exponents:
         entries = np.abs(graph.factors.fractional_power(exponent).numpy()).ravel()[order]
+        if not np.isfinite(entries).all():
+            raise ValueError(
+                f"exponents, {label}: {exponent} gives entries that are not finite; allowed: an"
+                " exponent nearer to 0"
+            )
         entries[entries < ROUNDING] = 0
         for distance, group in zip(found, np.split(entries, starts[1:]), strict=True):
             bounded = 2 <= distance < np.inf and 0 < exponent <= 1

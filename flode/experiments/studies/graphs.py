@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from scipy import sparse
 
 from flode.datasets.graph import Graph
@@ -32,7 +33,20 @@ class StudyGraph:
 
     @cached_property
     def factors(self) -> Factors:
-        return Factors.load(self.factor_file)
+        """Of the graph's SNA.
+
+        Raises:
+            ValueError: the file is damaged, or of another graph; names it.
+        """
+        factors, laplacian = Factors.load(self.factor_file), self.laplacian
+        own = (laplacian.shape[0], float(np.square(laplacian.data).sum()))
+        if factors.num_nodes != own[0] or not np.isclose(factors.total_variance, own[1]):
+            raise ValueError(
+                f"{self.factor_file}: factors of a graph of {factors.num_nodes} nodes and variance"
+                f" {factors.total_variance:.6g}; allowed: {own[0]} and {own[1]:.6g}, as"
+                f" {self.graph_file} has; delete the factor file to have it made again"
+            )
+        return factors
 
     @cached_property
     def laplacian(self) -> sparse.csr_array:

@@ -76,18 +76,33 @@ def truncated_svd_figure(
         frame: from `flode.reporting.series.truncated_svd`.
         spec: the figure's entry in the configuration.
         quick: stamp the figure.
+
+    Returns:
+        The figure and what it plots; a point whose training diverged is a cross at the foot.
     """
     graphs = list(frame["graph"].unique())
+    accuracy: dict[str, Any] = {}
     with matplotlib.rc_context(fname=STYLE):
         fig = Figure(figsize=(2.75 * len(graphs), 2.3))
         for number, (ax, graph) in enumerate(
             zip(fig.subplots(1, len(graphs), squeeze=False)[0], graphs, strict=True)
         ):
             own = frame[frame["graph"] == graph].sort_values("x")
-            accuracy = ax.errorbar(
-                own["x"], own["mean"], own["std"], color=MEASURED, marker="o", linewidth=1.4,
-                elinewidth=0.7,
-            )  # fmt: skip
+            parts = list(own.groupby("series", sort=False))
+            for index, (series, part) in enumerate(parts):
+                colour, dashes, marker = LINES[index % len(LINES)]
+                line = ax.errorbar(
+                    part["x"], part["mean"], part["std"], color=colour, linestyle=dashes,
+                    marker=marker, linewidth=1.4, elinewidth=0.7,
+                )  # fmt: skip
+                name = f"test accuracy, {series}" if len(parts) > 1 else "test accuracy"
+                accuracy[name] = line
+                lost = part[part["mean"].isna()]
+                ax.plot(
+                    lost["x"], [0.03] * len(lost), linestyle="", marker="x", color=colour,
+                    transform=ax.get_xaxis_transform(),
+                )  # fmt: skip
+            own = own.drop_duplicates("x")
             right = ax.twinx()
             right.spines["right"].set_visible(True)
             right.grid(visible=False)
@@ -101,7 +116,7 @@ def truncated_svd_figure(
             if number == len(graphs) - 1:
                 right.set_ylabel("Explained variance")
         fig.legend(
-            [accuracy, variance], ["test accuracy", "explained variance"],
+            [*accuracy.values(), variance], [*accuracy, "explained variance"],
             loc="outside lower center", ncols=2,
         )  # fmt: skip
         stamp(fig, quick)

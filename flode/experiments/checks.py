@@ -1,0 +1,226 @@
+"""What the schemas cannot say of tables, studies and figures: names that belong together.
+
+Light on purpose, as the catalogue that calls it is.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flode.experiments.validation import ConfigurationError
+from flode.experiments.variants import Run
+
+if TYPE_CHECKING:
+    from flode.experiments.catalogue import Catalogue
+
+#: The hyperparameter along which a kind of study gathers series of runs.
+AXES = {"depth": "num_layers", "truncated_svd": "rank"}
+
+#: Columns of a tidy table by which a claim finds a row, all of text, and those that are numbers.
+PLACES = ("table", "subtable", "row", "column", "metric", "unit")
+NUMBERS = ("mean", "std", "n", "published_mean", "published_std")
+
+#: Kinds of table that sum up others. None may read another, so that no table needs itself.
+SUMMARIES = ("reproduction", "claims")
+
+_EQUATIONS = ("heat", "schroedinger")
+
+
+def one_known(value, known: Iterable, where: str) -> None:
+    """Refuse a value that is not among those known.
+
+    Raises:
+        ConfigurationError: names the key, the value and what is allowed.
+    """
+    known = list(known)
+    if value not in known:
+        allowed = ", ".join(map(str, known))
+        raise ConfigurationError(f"{where} is {value!r}; allowed are {allowed}")
+
+
+def check_study(catalogue: Catalogue, study: str) -> None:
+    """Refuse series without graphs or graphs without series, points without a place on the axis,
+    horizons that do not fit, self-loops, and depth on a graph that has no λ₁."""
+    spec, where = catalogue.config["studies"][study], f"studies.{study}"
+    graphs = spec.get("graphs", {})
+    for name, one in spec.get("series", {}).items():
+        for label in one.get("graphs", []):
+            one_known(label, graphs, f"{where}.series.{name}.graphs: a label")
+        axis = AXES[spec["kind"]]
+        for index, point in enumerate(one["points"]):
+            if axis not in point:
+                raise ConfigurationError(
+                    f"{where}.series.{name}.points.{index} is {point!r}; a study of kind"
+                    f" {spec['kind']} needs {axis} in each point"
+                )
+    for label, by_series in catalogue.study_runs(study).items():
+        if not by_series:
+            raise ConfigurationError(f"{where}.graphs: no series has the graph {label!r}")
+        if spec["kind"] == "depth":
+            runs = (run for series in by_series.values() for run in series)
+            _check_frequencies(catalogue, runs, f"{where}, graph {label}")
+    for label, edges in spec.get("edges", {}).items():
+        for edge in edges:
+            if edge[0] == edge[1]:
+                raise ConfigurationError(
+                    f"{where}.edges.{label}: {edge} is a self-loop, which figures do not draw;"
+                    " allowed are edges between two nodes"
+                )
+    if "horizons" in spec:
+        for label in spec["horizons"]:
+            one_known(label, graphs, f"{where}.horizons: a label")
+        for label in graphs:
+            if label not in spec["horizons"]:
+                raise ConfigurationError(f"{where}.horizons: the graph {label!r} is missing")
+            if spec["horizons"][label] < spec["step"]:
+                raise ConfigurationError(
+                    f"{where}.horizons.{label} is {spec['horizons'][label]}; at least the step,"
+                    f" {spec['step']}, is allowed"
+                )
+
+
+def check_table(catalogue: Catalogue, table: str) -> None:
+    """Refuse a table whose runs are not of the kind that it shows, or that needs itself."""
+    spec, where = catalogue.config["tables"][table], f"tables.{table}"
+    if spec["kind"] == "frequency_dominance":
+        _check_frequency_table(catalogue, spec, where)
+    elif spec["kind"] == "ablation":
+        _check_ablation(catalogue, spec, where)
+    elif spec["kind"] == "reproduction":
+        for name in spec["tables"]:
+            kind = catalogue.config["tables"][name]["kind"]
+            if kind in SUMMARIES:
+                raise ConfigurationError(
+                    f"{where}.tables: {name!r} is of kind {kind}; a table that measures is allowed"
+                )
+    elif spec["kind"] == "claims":
+        for claim, entry in spec["claims"].items():
+            for check in entry["checks"]:
+                _check_claim(catalogue, check, f"{where}.claims.{claim}")
+
+
+def check_figure(catalogue: Catalogue, figure: str) -> None:
+    """Refuse a figure of another kind than what it draws, and panels that are not there."""
+    spec, where = catalogue.config["figures"][figure], f"figures.{figure}"
+    if "study" in spec:
+        kind = catalogue.config["studies"][spec["study"]]["kind"]
+        one_known(spec["kind"], [kind], f"{where}.kind, of a study of kind {kind},")
+        return
+    table = catalogue.config["tables"][spec["table"]]
+    one_known(table["kind"], ["comparison"], f"{where}.table: {spec['table']!r}, whose kind")
+    if not spec["panels"]:
+        raise ConfigurationError(f"{where}.panels is empty; one panel or more is needed")
+    for panel in spec["panels"]:
+        one_known(panel, table["subtables"], f"{where}.panels: a panel")
+        for column in table["subtables"][panel]["columns"]:
+            try:
+                float(column)
+            except ValueError:
+                raise ConfigurationError(
+                    f"{where}.panels.{panel}: column {column!r} of table {spec['table']!r} is no"
+                    " number, which the figure's axis needs"
+                ) from None
+
+
+def _check_frequencies(catalogue: Catalogue, runs: Iterable[Run], where: str) -> None:
+    """λ₁ is that of a symmetric SNA, and FD that of one W."""
+    for run in runs:
+        if not catalogue.config["variants"][run.variant].get("undirected", False):
+            raise ConfigurationError(
+                f"{where}: variant {run.variant} is directed and has no lambda_1; an undirected one"
+                " is allowed"
+            )
+        values = catalogue.hyperparameters(run)
+        # A default of all runs must not forbid every other target: that table says so when made.
+        asked = "shared=" in run.configuration
+        if asked and not values["shared_weights"] and values["num_layers"] > 1:
+            raise ConfigurationError(
+                f"{where}: variant {run.variant}, configuration {run.configuration}:"
+                " shared_weights is False; frequency dominance is of a model with shared weights"
+            )
+
+
+def _check_frequency_table(catalogue: Catalogue, spec: Mapping, where: str) -> None:
+    for name, subtable in spec["subtables"].items():
+        for label, column in subtable["columns"].items():
+            at = f"{where}.subtables.{name}.columns.{label}"
+            run = Run(column["variant"], column.get("configuration", Run("").configuration))
+            _check_frequencies(catalogue, [run], at)
+            equation = catalogue.hyperparameters(run)["equation"]
+            if name in _EQUATIONS:
+                one_known(equation, [name], f"{at}: equation of {run.configuration!r}")
+
+
+def _check_ablation(catalogue: Catalogue, spec: Mapping, where: str) -> None:
+    for name, subtable in spec["subtables"].items():
+        for row, options in subtable["rows"].items():
+            dataset = catalogue.config["variants"][options["variant"]]["dataset"]
+            metric = catalogue.config["datasets"][dataset]["metric"]
+            at = f"{where}.subtables.{name}.rows.{row}: metric of {options['variant']}"
+            one_known(metric, ["accuracy"], at)
+
+
+def _check_claim(catalogue: Catalogue, check: Mapping, where: str) -> None:
+    ((operator, sides),) = check.items()
+    cells = [side for side in sides if isinstance(side, Mapping)]
+    if all(cell.get("value", "mean").startswith("published") for cell in cells):
+        raise ConfigurationError(
+            f"{where}: {operator} compares {list(sides)}; one side or more must be measured"
+        )
+    for cell in cells:
+        source = cell["source"]
+        in_tables = source in catalogue.config["tables"]
+        if in_tables and source in catalogue.config["studies"]:
+            raise ConfigurationError(
+                f"{where}: source {source!r} is a table and a study; names must differ"
+            )
+        for row in (cell["where"], cell.get("minus", {}).get("where", {})):
+            if in_tables:
+                _check_place(catalogue.config["tables"][source], row, f"{where}: {source}")
+            else:
+                study = catalogue.config["studies"][source]
+                for key, group in (("graph", "graphs"), ("series", "series")):
+                    if key in row and group in study:
+                        one_known(row[key], study[group], f"{where}: {source}.where.{key}")
+        if in_tables:
+            kind = catalogue.config["tables"][source]["kind"]
+            if kind in SUMMARIES:
+                raise ConfigurationError(
+                    f"{where}: source {source!r} is of kind {kind}; a table that measures is"
+                    " allowed"
+                )
+            one_known(cell.get("value", "mean"), NUMBERS, f"{where}: {source}.value")
+
+
+def _check_place(spec: Mapping, row: Mapping, where: str) -> None:
+    """As far as the configuration and the published file tell what cells there are."""
+    for key, value in row.items():
+        one_known(key, PLACES, f"{where}.where: a key")
+        if not isinstance(value, str):
+            raise ConfigurationError(
+                f"{where}.where.{key} is {value!r}; allowed is a text, in quotes"
+            )
+    if "subtable" not in row or "subtables" not in spec:
+        return
+    one_known(row["subtable"], spec["subtables"], f"{where}.where.subtable")
+    subtable = spec["subtables"][row["subtable"]]
+    if "row" in row and spec["kind"] in ("ablation", "datasets"):
+        one_known(row["row"], subtable["rows"], f"{where}.where.row")
+    if "column" in row and "columns" in subtable:
+        published = _published_columns(spec["published"], row["subtable"])
+        one_known(row["column"], [*subtable["columns"], *published], f"{where}.where.column")
+
+
+def _published_columns(files: str | list[str], subtable: str) -> list[str]:
+    """Columns of a subtable in the files of published numbers that are there."""
+    found = {}
+    for file in [files] if isinstance(files, str) else files:
+        if Path(file).is_file():
+            with Path(file).open(encoding="utf-8", newline="") as stream:
+                for line in csv.DictReader(stream):
+                    if line.get("subtable") == subtable:
+                        found[line.get("column")] = None
+    return list(found)

@@ -1,0 +1,148 @@
+"""Tables, studies and figures that do not fit together are refused before any job."""
+
+import pytest
+
+from flode.experiments.checks import NUMBERS, PLACES, SUMMARIES
+from flode.experiments.validation import ConfigurationError
+from flode.reporting.tidy import COLUMNS
+from tests.configuration import catalogue
+
+
+def depth(**changed):
+    return {"studies": {"depth": changed}}
+
+
+def series(kind, **one):
+    return {"studies": {kind: {"series": {"own": one}}}}
+
+
+def row(**changed):
+    rows = {"U, schroedinger, ode, standard": changed}
+    return {"tables": {"ablation": {"subtables": {"citeseer": {"rows": rows}}}}}
+
+
+def heat(**column):
+    columns = {"Cora": column}
+    return {"tables": {"frequency_dominance": {"subtables": {"heat": {"columns": columns}}}}}
+
+
+def energy(**changed):
+    return {"studies": {"dirichlet_energy": changed}}
+
+
+def edges(*pairs):
+    return {"studies": {"weakly_balanced": {"edges": {"own": list(pairs)}}}}
+
+
+def claim(where, source="dsbm", **more):
+    check = {"less": [{"source": source, "where": where, **more}, 1]}
+    claims = {"own": {"source": "here", "checks": [check]}}
+    return {"tables": {"claims": {"claims": claims}}}
+
+
+CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
+
+
+@pytest.mark.parametrize(
+    ("overlay", "words"),
+    [
+        ({"figures": {"depth": {"kind": "truncated_svd"}}}, ["figures.depth", "allowed are depth"]),
+        ({"figures": {"dsbm": {"table": "claims"}}}, ["figures.dsbm.table", "comparison"]),
+        ({"figures": {"dsbm": {"table": "node_classification_full"}}}, ["a panel", "undirected"]),
+        ({"figures": {"dsbm": {"panels": {"no": {"label": "x"}}}}}, ["'no'", "edge_density"]),
+        (
+            {"tables": {"reproduction": {"tables": ["reproduction"]}}},
+            ["'reproduction'", "measures"],
+        ),
+        ({"tables": {"reproduction": {"tables": ["claims"]}}}, ["'claims'", "measures"]),
+        (
+            {"studies": {"spectrum": {"exponents": [1]}}},
+            ["spectrum", "'exponents'", "kind, graphs"],
+        ),
+        (depth(graphs={"Cora": "chameleon-directed"}), ["Cora", "chameleon-directed is directed"]),
+        (depth(graphs={"Cora": "dsbm-alpha0.1-beta0.2"}), ["Cora", "is directed"]),
+        (depth(graphs={"Cora": "coraa"}), ["studies.depth.graphs", "did you mean 'cora'"]),
+        (series("depth", points=[{"rank": 3}]), ["points.0 is {'rank': 3}", "num_layers"]),
+        (series("depth", points=[]), ["series.own.points is []", "at least 1"]),
+        (series("truncated_svd", points=[{"num_layers": 3}]), ["own.points.0", "needs rank"]),
+        (
+            series("depth", points=[{"num_layers": 3}], graphs=["Coraa"]),
+            ["series.own.graphs", "'Coraa'", "Cora, Squirrel"],
+        ),
+        (
+            series("depth", points=[{"num_layers": 3}], set={"num_layers": 2}),
+            ["studies.depth", "num_layers is set to 2 and to 3"],
+        ),
+        (
+            series("depth", points=[{"num_layers": 3}], set={"shared_weights": False}),
+            ["shared_weights is False", "layers=3"],
+        ),
+        ({"studies": {"truncated_svd": {"graphs": {"Cora": "cora"}}}}, ["no series", "'Cora'"]),
+        (energy(graphs={"new": "cora"}), ["horizons", "'new' is missing"]),
+        (energy(horizons={"new": 3}), ["horizons", "'new'", "Cora (undirected)"]),
+        (energy(horizons={"Cora (undirected)": 0.01}), ["is 0.01", "at least the step, 0.1"]),
+        (edges([0, 10**9]), ["edges.own.0.1 is 1000000000", "at most 99"]),
+        (edges([0, 1], [1, 1]), ["edges.own: [1, 1] is a self-loop", "two nodes"]),
+        (edges([0, 1], [0, 1]), ["edges.own", "non-unique"]),
+        (row(set={"num_layers": 3}), ["tables.ablation", "num_layers is set to 3 and to 2"]),
+        (row(variant="tolokers"), ["citeseer.rows.U", "metric of tolokers is 'auroc'", "accuracy"]),
+        ({"tables": {"ablation": {"metric": "auroc"}}}, ["tables.ablation.metric is 'auroc'"]),
+        ({"tables": {"ablation": {"choose": {"num_layers": []}}}}, ["num_layers is []"]),
+        ({"tables": {"ablation": {"choose": {"num_layers": ["7"]}}}}, ["num_layers is '7'"]),
+        (heat(variant="film-directed"), ["heat.columns.Cora", "film-directed is directed"]),
+        (heat(configuration="default"), ["heat.columns.Cora", "'schroedinger'", "heat"]),
+        (
+            heat(configuration="equation=heat,complex=false,shared=false"),
+            ["shared_weights is False"],
+        ),
+        (claim({"row": "own"}, "claims"), ["source 'claims'", "measures"]),
+        (claim({"column": 0.1}), ["dsbm.where.column is 0.1", "in quotes"]),
+        (claim({"rwo": "FLODE"}), ["'rwo'", "subtable, row, column"]),
+        (claim({"subtable": "edge"}), ["where.subtable is 'edge'", "edge_density"]),
+        (claim({"subtable": "edge_density", "column": "0.3"}), ["where.column is '0.3'", "0.1"]),
+        (claim({"subtable": "chameleon", "row": "a"}, "ablation"), ["where.row is 'a'", "D, heat"]),
+        (claim({"graph": "Coraa"}, "depth"), ["depth.where.graph is 'Coraa'", "Cora"]),
+        (claim({"series": "ODE"}, "depth"), ["depth.where.series is 'ODE'", "ODE, standard"]),
+        (claim({"row": "FLODE"}, value="verdict"), ["value is 'verdict'", "published_mean"]),
+        (claim({"row": "FLODE"}, value="published_mean"), ["must be measured"]),
+        ({"tables": {"claims": {"claims": CONSTANTS}}}, ["[0, 1]", "must be measured"]),
+    ],
+    ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
+)
+def test_what_does_not_fit_names_key_value_and_what_is_allowed(overlay, words):
+    with pytest.raises(ConfigurationError) as caught:
+        catalogue(overlay)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_an_ablation_chooses_layers():
+    spec = {"kind": "ablation", "caption": "", "label": "", "published": "config/published/x.csv"}
+    spec |= {"choose": {"rank": [3]}, "subtables": {"s": {"caption": "", "rows": {}}}}
+    with pytest.raises(ConfigurationError, match="'num_layers' is missing"):
+        catalogue({"tables": {"own": spec}})
+
+
+def test_a_name_of_a_table_and_a_study_is_no_source():
+    found = claim({"row": "a"}, "both")
+    found["tables"]["both"] = {
+        "kind": "reproduction",
+        "caption": "",
+        "label": "",
+        "tables": ["dsbm"],
+    }
+    found["studies"] = {"both": {"kind": "cycle_eigenvectors", "nodes": 4}}
+    with pytest.raises(ConfigurationError, match="a table and a study"):
+        catalogue(found)
+
+
+def test_the_columns_that_claims_may_name_are_those_of_tables():
+    assert set(PLACES) | set(NUMBERS) <= set(COLUMNS) and len(SUMMARIES) == 2
+
+
+def test_candidates_that_repeat_a_default_are_its_run():
+    found = catalogue(
+        {"searches": {"alternatives": {"candidates": {"cora": [{}, {"patience": 200}]}}}}
+    )
+    (run,) = found.search_runs("alternatives")["cora"]
+    assert run.configuration == "default"
