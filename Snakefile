@@ -45,6 +45,7 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/partial.smk"
 
 
 rule all:

@@ -160,6 +160,22 @@ def load_runs(paths: Iterable[str | Path]) -> dict[tuple[str, str], Runs]:
     return {key: _join(files) for key, files in loaded.items()}
 
 
+def settings_of(path: str | Path) -> dict[str, Any]:
+    """Those of ``Catalogue.run_settings`` that a run file was made with and holds.
+
+    Raises:
+        ValueError: as `load_runs`.
+    """
+    content = _read(path)
+    settings = {
+        key: content[key] for key in ("variant", "configuration", "dataset", "hyperparameters")
+    }
+    settings |= {"quick": content.get("quick", False), **content["training"]}
+    if "training_stage" in content.get("versions", {}):
+        settings["version"] = content["versions"]["training_stage"]
+    return settings
+
+
 def _join(files: list[tuple[str, dict[str, Any]]]) -> Runs:
     files = sorted(files, key=lambda item: min(record["split"] for record in item[1]["records"]))
     first_path, first = files[0]

@@ -11,7 +11,7 @@ from flode.experiments.statistics import smallest_eigenvalue
 from flode.experiments.studies import StudyGraph
 from flode.reporting.dominance import frequency_dominance
 from flode.reporting.records import Runs
-from flode.reporting.tidy import QUICK, RunsByKey
+from flode.reporting.tidy import QUICK, Reasons, RunsByKey
 from flode.spectral.factors import resolve_rank
 
 #: Columns that every such study has; accuracies in percent, population standard deviations.
@@ -21,18 +21,33 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _points(settings: Mapping[str, Any], runs: RunsByKey):
-    """``(graph, series, values, run)`` of every point."""
+def _points(
+    settings: Mapping[str, Any],
+    graphs: Mapping[str, StudyGraph],
+    runs: RunsByKey,
+    reasons: Reasons | None,
+):
+    """``(graph, series, configuration, values, run)`` of every point; in place of a run why there
+    is none, where ``reasons`` are given."""
     for label, by_series in settings["series"].items():
         variant = settings["variants"][label]
         for name, points in by_series.items():
             for configuration, values in points.items():
-                yield label, name, values, runs[variant, configuration]
+                key = variant, configuration
+                if reasons is None:
+                    run = runs[key]
+                elif label not in graphs:
+                    run = "the files of its graph are not there"
+                else:
+                    run = reasons.get(key) or runs[key]
+                yield label, name, configuration, values, run
 
 
-def _row(graph: str, series: str, x: float, run: Runs) -> dict[str, Any]:
+def _row(graph: str, series: str, configuration: str, x: float, run: Runs | str) -> dict[str, Any]:
     row = dict.fromkeys(COLUMNS)
-    row |= {"graph": graph, "series": series, "configuration": run.configuration, "x": x}
+    row |= {"graph": graph, "series": series, "configuration": configuration, "x": x}
+    if isinstance(run, str):
+        return row | {"n": 0, "note": f"not run: {run}"}
     notes = filter(None, [QUICK if run.quick else None, run.diverged])
     row |= {"runs": ";".join(run.files), "n": len(run.records), "note": "; ".join(notes) or None}
     if not run.diverged:
@@ -53,22 +68,25 @@ def _lambda_1(graph: StudyGraph) -> float:
 
 
 def depth(
-    settings: Mapping[str, Any], graphs: Mapping[str, StudyGraph], runs: RunsByKey
+    settings: Mapping[str, Any],
+    graphs: Mapping[str, StudyGraph],
+    runs: RunsByKey,
+    reasons: Reasons | None = None,
 ) -> pd.DataFrame:
     """Test accuracy and FD of the trained equation against the number of layers, on undirected
     graphs.
 
     Returns:
         `COLUMNS`, where ``x`` is the number of layers, and ``fd_mean, fd_std`` (see
-        `flode.reporting.dominance.frequency_dominance`). A point whose training diverged has a
-        ``note`` and no numbers.
+        `flode.reporting.dominance.frequency_dominance`). A point whose training diverged, or that
+        was not run for one of the ``reasons``, has a ``note`` and no numbers.
     """
     lambda_1 = {label: _lambda_1(graph) for label, graph in graphs.items()}
     rows = []
-    for label, name, values, run in _points(settings, runs):
-        row = _row(label, name, values["num_layers"], run)
+    for label, name, configuration, values, run in _points(settings, graphs, runs, reasons):
+        row = _row(label, name, configuration, values["num_layers"], run)
         found = None
-        if not run.diverged:
+        if not isinstance(run, str) and not run.diverged:
             found = frequency_dominance(run, lambda_1[label], trained=True)
         row |= {"fd_mean": found and found.mean, "fd_std": found and found.std}
         rows.append(row)
@@ -76,7 +94,10 @@ def depth(
 
 
 def truncated_svd(
-    settings: Mapping[str, Any], graphs: Mapping[str, StudyGraph], runs: RunsByKey
+    settings: Mapping[str, Any],
+    graphs: Mapping[str, StudyGraph],
+    runs: RunsByKey,
+    reasons: Reasons | None = None,
 ) -> pd.DataFrame:
     """Test accuracy and explained variance against the number of singular values.
 
@@ -85,11 +106,14 @@ def truncated_svd(
         without a rank has all of them.
     """
     rows = []
-    for label, name, values, run in _points(settings, runs):
+    for label, name, configuration, values, run in _points(settings, graphs, runs, reasons):
+        if label not in graphs:
+            rows.append(_row(label, name, configuration, values["rank"], run))
+            continue
         factors = graphs[label].factors
         if values["rank"] is not None:
             factors = factors.truncate(resolve_rank(values["rank"], factors.num_nodes))
-        row = _row(label, name, factors.rank, run)
+        row = _row(label, name, configuration, factors.rank, run)
         rows.append(row | {"explained_variance": factors.explained_variance})
     return pd.DataFrame(rows)
 

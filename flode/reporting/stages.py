@@ -109,6 +109,7 @@ def make_study(
     graphs: Iterable[str] = (),
     factors: Iterable[str] = (),
     runs: Iterable[str] = (),
+    reasons: Reasons | None = None,
 ) -> pd.DataFrame:
     """Compute a study and write it.
 
@@ -116,6 +117,7 @@ def make_study(
         settings: ``Catalogue.study_settings``.
         csv: where to write.
         graphs, factors, runs: files, as ``Catalogue.study_inputs`` orders them.
+        reasons: why a (variant, configuration) of a series was not run, for the points that say so.
     """
     from flode.experiments.studies import STUDIES, StudyGraph
     from flode.reporting.series import SERIES
@@ -124,7 +126,7 @@ def make_study(
     known = {label: StudyGraph(label, g, f, flow) for (label, flow), g, f in files}
     kind = settings["spec"]["kind"]
     if kind in SERIES:
-        frame = SERIES[kind](settings, known, load_runs(runs))
+        frame = SERIES[kind](settings, known, load_runs(runs), reasons)
     else:
         frame = STUDIES[kind](settings, known)
     with atomic_write(csv) as temporary:

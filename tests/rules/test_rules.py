@@ -225,3 +225,14 @@ def test_a_study_of_a_series_of_runs_and_its_figure(folder):
     assert frame["configuration"].tolist() == ["rank=5", "default"]
     assert frame["x"].tolist() == [5, Factors.load(folder / FACTORS).rank]
     run_alone(folder, "figure", f"{PREFIX}/figures/own.pdf")
+
+
+def test_what_was_run_so_far_is_shown_and_made_whole_by_the_next_call(folder):
+    runs = catalogue(TINY).table_runs("dsbm")
+    put_runs(folder, runs[:3])
+    run_alone(folder, "partial", "partial")
+    table = f"{PREFIX}/tables/dsbm.csv"
+    assert (pd.read_csv(folder / table)["verdict"] == "not run").sum() == 7  # a run has two cells
+    put_runs(folder, runs[3:])
+    run_alone(folder, "table", table)
+    assert not (pd.read_csv(folder / table)["verdict"] == "not run").any()

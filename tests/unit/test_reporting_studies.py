@@ -318,8 +318,19 @@ def test_depth_gathers_accuracy_and_fd_and_shows_what_diverged(tmp_path):
     paths = make_figure(found.figure_settings("depth"), csv, tmp_path / "depth")
     assert all(path.stat().st_size > 500 for path in paths)
     figure, plotted = depth_figure(frame, {}, quick=True)
-    assert len(figure.axes) == 8 and plotted is frame
+    assert len(figure.axes) == 8 and len(plotted) == len(frame)
     assert "Quick run" in figure.get_suptitle()
+    # Without one run, and without one graph.
+    reasons = {("cora", "default"): "no time"}
+    rest = [file for file in files if "cora/default" not in str(file)]
+    settings["flows"] = {label: settings["flows"][label] for label in ("Chameleon", "Cora")}
+    own = [graphs[index] for index in (0, 2)]
+    frame = make_study(settings, csv, [g[0] for g in own], [g[1] for g in own], rest, reasons)
+    missing = frame[frame["n"] == 0]
+    assert set(missing["graph"]) == {"Citeseer", "Squirrel", "Cora"}
+    assert set(missing.loc[missing["graph"] == "Cora", "note"]) == {"not run: no time"}
+    figure, plotted = depth_figure(frame, {})
+    assert figure.get_suptitle() == f"{len(missing)} points not run" and len(plotted) > 36
 
 
 def test_truncated_svd_gathers_accuracy_and_explained_variance(tmp_path):

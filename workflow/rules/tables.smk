@@ -39,20 +39,3 @@ rule table:
         "Table {wildcards.table}"
     script:
         "../scripts/table.py"
-
-
-# With --keep-going, a table some of whose runs failed is written all the same, those cells marked
-# "not run" with the reason. It is no finished output: the next call makes it whole.
-onerror:
-    if workflow.execution_settings.keep_going:
-        import json
-        import subprocess
-        import sys
-
-        request = json.dumps(config)
-        subprocess.run(
-            [sys.executable, "-m", "flode.reporting.partial", str(SCHEMAS)],
-            input=request,
-            text=True,
-            check=False,
-        )

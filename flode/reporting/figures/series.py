@@ -33,8 +33,11 @@ def depth_figure(
 
     Returns:
         The figure and what it plots. Error bars are one standard deviation; a point without a
-        number, whose training diverged, is a cross at the foot of its panel.
+        number, whose training diverged, is a cross at the foot of its panel; one not
+        run is left out.
     """
+    missing = int((frame["n"] == 0).sum())
+    frame = frame[frame["n"] > 0]
     graphs, names = list(frame["graph"].unique()), list(frame["series"].unique())
     # Every other of the depths, from the first on.
     ticks = [int(x) for x in sorted(frame["x"].unique())[::2]]
@@ -63,7 +66,7 @@ def depth_figure(
         axes[0, 0].set_ylabel("Test accuracy (%)")
         axes[1, 0].set_ylabel("FD")
         fig.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
-        stamp(fig, quick)
+        stamp(fig, quick, missing)
     return fig, frame
 
 
@@ -78,8 +81,11 @@ def truncated_svd_figure(
         quick: stamp the figure.
 
     Returns:
-        The figure and what it plots; a point whose training diverged is a cross at the foot.
+        The figure and what it plots; a point whose training diverged is a cross at the foot,
+        and one not run is left out.
     """
+    missing = int((frame["n"] == 0).sum())
+    frame = frame[frame["n"] > 0]
     graphs = list(frame["graph"].unique())
     accuracy: dict[str, Any] = {}
     with matplotlib.rc_context(fname=STYLE):
@@ -119,5 +125,5 @@ def truncated_svd_figure(
             [*accuracy.values(), variance], [*accuracy, "explained variance"],
             loc="outside lower center", ncols=2,
         )  # fmt: skip
-        stamp(fig, quick)
+        stamp(fig, quick, missing)
     return fig, frame

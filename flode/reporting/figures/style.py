@@ -33,10 +33,13 @@ BASELINES = (
 MEASURED = "#D55E00"
 
 
-def stamp(fig: Figure, quick: bool) -> None:
-    """Mark a figure of a quick run as one."""
-    if quick:
-        fig.suptitle(QUICK_STAMP, color="red", fontweight="bold")
+def stamp(fig: Figure, quick: bool, missing: int = 0) -> None:
+    """Mark a figure of a quick run as one, and one in which points are missing."""
+    marks = [QUICK_STAMP] if quick else []
+    if missing:
+        marks.append(f"{missing} point{'s' if missing > 1 else ''} not run")
+    if marks:
+        fig.suptitle("; ".join(marks), color="red", fontweight="bold")
 
 
 def save_figure(fig: Figure, plotted: pd.DataFrame, stem: str | Path) -> list[Path]:

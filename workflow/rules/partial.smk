@@ -1,0 +1,31 @@
+# What can be shown before all is done. No finished output: the next call makes it anew.
+
+
+# Tables, studies and figures of the runs that are there, whatever is missing; nothing is trained.
+rule partial:
+    log:
+        f"{RESULTS}/logs/partial.log",
+    localrule: True
+    params:
+        schemas=str(SCHEMAS),
+    message:
+        "What was run so far"
+    script:
+        "../scripts/partial.py"
+
+
+# With --keep-going, what some failed runs are missing from is written all the same, those cells
+# marked "not run" with the reason.
+onerror:
+    if workflow.execution_settings.keep_going:
+        import json
+        import subprocess
+        import sys
+
+        request = json.dumps(config)
+        subprocess.run(
+            [sys.executable, "-m", "flode.reporting.partial", str(SCHEMAS)],
+            input=request,
+            text=True,
+            check=False,
+        )
