@@ -181,7 +181,7 @@ class _Partial:
         missing = [path for path in self.catalogue.raw_files(variant) if not Path(path).exists()]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            return f"raw file {missing[0]}{more} could not be fetched"
+            return f"raw file {missing[0]}{more} was not fetched"
         return "a job failed or did not run; see the logs"
 
 

@@ -115,5 +115,5 @@ def test_keep_going_writes_the_table_and_says_what_was_not_run(tmp_path, overlay
     assert done.returncode != 0
     assert "table three is written with what was run" in done.stdout
     text = (folder / target).read_text()
-    assert "raw/heterophilous-graphs/data/minesweeper.npz could not be fetched" in text
+    assert "raw/heterophilous-graphs/data/minesweeper.npz was not fetched" in text
     assert f"{PREFIX}/statistics/chameleon-directed.json" in text

@@ -17,6 +17,7 @@ ROWS = {
     "dsbm": {"edge_density": 33, "net_flow": 88},
     "dsbm_hyperparameters": {"edge_density": 15, "net_flow": 40},
     "frequency_dominance": {"graph": 6, "heat": 24, "schroedinger": 24},
+    "frequency_dominance_seeds": {"schroedinger": 20},
     "hyperparameters": {"undirected": 66, "directed": 33, "heterophilous": 44},
     "node_classification": {"undirected": 9, "heterophilous": 9, "directed": 9},
     "node_classification_full": {"undirected": 120, "directed": 15, "heterophilous": 72},
