@@ -8,8 +8,8 @@ again, and nothing else.
 GRAPH = 1
 FACTORS = 3
 TRAINING = 2
-SEARCH = 3
+SEARCH = 4
 STATISTICS = 1
 STUDY = 2
-TABLE = 3
-FIGURE = 3
+TABLE = 4
+FIGURE = 4
