@@ -5,6 +5,7 @@ parameters: raise one when the stage's results change, and that stage and all th
 again, and nothing else.
 """
 
+RAW_FILES = 1  # those that are generated
 GRAPH = 1
 FACTORS = 3
 TRAINING = 2
