@@ -51,5 +51,10 @@ include: "workflow/rules/partial.smk"
 rule all:
     default_target: True
     input:
-        expand(f"{RESULTS}/tables/{{table}}.{{ext}}", table=config["tables"], ext=["csv", "tex"]),
-        expand(f"{RESULTS}/figures/{{figure}}.pdf", figure=config["figures"]),
+        expand(
+            f"{RESULTS}/tables/{{table}}.{{ext}}",
+            table=catalogue.config["tables"],
+            ext=["csv", "tex"],
+        ),
+        expand(f"{RESULTS}/figures/{{figure}}.pdf", figure=catalogue.config["figures"]),
+        expand(f"{RESULTS}/search/{{search}}.csv", search=catalogue.config["searches"]),

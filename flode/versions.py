@@ -5,11 +5,12 @@ parameters: raise one when the stage's results change, and that stage and all th
 again, and nothing else.
 """
 
+RAW_FILES = 1  # those that are generated
 GRAPH = 1
 FACTORS = 3
 TRAINING = 2
-SEARCH = 3
+SEARCH = 4
 STATISTICS = 1
 STUDY = 2
-TABLE = 3
-FIGURE = 3
+TABLE = 4
+FIGURE = 4

@@ -29,7 +29,7 @@ def write_overlay(folder: Path, *overlays: dict) -> None:
     (folder / "overlay.yaml").write_text(yaml.safe_dump(merged), encoding="utf-8")
 
 
-def snakemake(folder: Path, *arguments: str, check=True, **options):
+def snakemake(folder: Path, *arguments: str, check=True, timeout=300, **options):
     """Run Snakemake in a working copy with its overlay; targets come first.
 
     Returns:
@@ -42,7 +42,7 @@ def snakemake(folder: Path, *arguments: str, check=True, **options):
         stderr=subprocess.STDOUT,
         text=True,
         env=environment(),
-        timeout=300,
+        timeout=timeout,
         **options,
     )
     if check:

@@ -81,6 +81,7 @@ class Dataset:
     citation: str
     licence: str
     published: Mapping[str, int]
+    generate: Mapping[str, Any] | None = None
 
     @classmethod
     def from_config(cls, name: str, entry: Mapping[str, Any]) -> Dataset:
@@ -103,6 +104,7 @@ class Dataset:
             name=name,
             raw_files=tuple(_raw_files(where, entry, roles)),
             published=dict(entry.get("published", {})),
+            generate=entry.get("generate"),
             **{key: entry[key] for key in same},
         )
 
@@ -140,8 +142,8 @@ class Registry:
 
         Raises:
             DatasetConfigError: a source or a dataset that is not defined, files that do not fit the
-                format, or a file that the manifest lacks. The
-                message names the entry, the value found and what is allowed.
+                format, or a file that the manifest lacks and that is not generated. The message
+                names the entry, the value found and what is allowed.
             ManifestError: see :func:`flode.datasets.manifest.read_manifest`.
         """
         datasets = {
@@ -173,7 +175,8 @@ class Registry:
                         f"{where} comes from {file.source!r}; sources are"
                         f" {', '.join(registry.sources)}"
                     )
-                if (file.source, file.path) not in registry.manifest:
+                listed = (file.source, file.path) in registry.manifest
+                if dataset.generate is None and not listed:
                     raise DatasetConfigError(
                         f"{where} is {file.source},{file.path}, which {manifest} does not list;"
                         " add a row with its sha256 or git_blob_sha1"

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from flode import versions
-from flode.experiments.checks import check_figure, check_study, check_table
+from flode.experiments.checks import check_figure, check_generated, check_study, check_table
 from flode.experiments.hyperparameters import DEFAULT, SHORT_NAMES
-from flode.experiments.validation import ConfigurationError, Schema
+from flode.experiments.validation import ConfigurationError, Schema, without_removed
 from flode.experiments.variants import Run, Variants
 
 __all__ = ["Catalogue", "Run", "one_of"]
@@ -29,7 +29,7 @@ class Catalogue(Variants):
     """The configuration, checked.
 
     Args:
-        config: the merged configuration.
+        config: the merged configuration; entries that an overlay sets to null are left out.
         schemas: folder of the JSON schemas.
 
     Raises:
@@ -37,8 +37,10 @@ class Catalogue(Variants):
     """
 
     def __init__(self, config: Mapping, schemas: str | Path):
+        config = without_removed(config)
         Schema(Path(schemas) / "config.schema.yaml").check(config)
         super().__init__(config, Schema(Path(schemas) / "hyperparameters.schema.yaml"))
+        check_generated(self)
         for search in config["searches"]:
             self.search_runs(search)
         for table in config["tables"]:
@@ -118,12 +120,11 @@ class Catalogue(Variants):
             if spec["kind"] == "ablation":
                 where = f"tables.{table}"
                 for row in subtable["rows"].values():
-                    runs = self._candidates(
-                        row["variant"], row["set"], _grid(spec["choose"]), where
-                    )
+                    choose = row.get("choose", spec["choose"])
+                    runs = self._candidates(row["variant"], row["set"], _grid(choose), where)
                     row["candidates"] = {run.configuration: values for run, values in runs.items()}
                     default = self.hyperparameters(Run(row["variant"]))
-                    row["default"] = {name: default[name] for name in spec["choose"]}
+                    row["default"] = {name: default[name] for name in choose}
         return {"version": versions.TABLE, "spec": spec, "quick": self.config["quick"]}
 
     def figure_settings(self, figure: str) -> dict:

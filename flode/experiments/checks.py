@@ -41,6 +41,28 @@ def one_known(value, known: Iterable, where: str) -> None:
         raise ConfigurationError(f"{where} is {value!r}; allowed are {allowed}")
 
 
+def check_generated(catalogue: Catalogue) -> None:
+    """Refuse generated raw files outside a quick run, and what their format cannot hold."""
+    for name, dataset in catalogue.config["datasets"].items():
+        generate, where = dataset.get("generate"), f"datasets.{name}.generate"
+        if generate is None:
+            continue
+        if not catalogue.config["quick"]:
+            raise ConfigurationError(
+                f"{where} is given and quick is false; a random graph stands for {name} in quick"
+                " runs only: set quick: true, and results to a folder of its own"
+            )
+        if generate.get("unlabelled") and dataset["format"] != "planetoid":
+            raise ConfigurationError(
+                f"{where}.unlabelled is {generate['unlabelled']}; allowed is 0, as format"
+                f" {dataset['format']} has a label for each node"
+            )
+        if dataset["metric"] == "auroc" and generate["clusters"] != 2:
+            raise ConfigurationError(
+                f"{where}.clusters is {generate['clusters']}; allowed is 2, as the metric is auroc"
+            )
+
+
 def check_study(catalogue: Catalogue, study: str) -> None:
     """Refuse series without graphs or graphs without series, points without a place on the axis,
     horizons that do not fit, self-loops, and depth on a graph that has no λ₁."""

@@ -36,7 +36,8 @@ def graph_report(
     Args:
         graph_file, factor_file: of the variant.
         settings: ``variant``, ``dataset`` and ``title``, names; ``flow``, see `flode.spectral.sna`;
-            and ``published``, the sizes that are published, or none.
+            ``published``, the sizes that are published, or none; and ``generated``, whether its raw
+            files were generated in place of the published ones (by default not).
         raw: ``nodes`` and ``edges`` of the raw graph, from ``graph_statistics``; None for a graph
             that is generated.
         graph: which of the variant's graphs.
@@ -73,6 +74,8 @@ def graph_report(
         "raw_nodes": raw["nodes"] if raw else None,
         "raw_edges": raw["edges"] if raw else None,
         "published": dict(settings.get("published") or {}),
+        # What is not said of a real graph need not be computed again for it.
+        **({"generated": True} if settings.get("generated") else {}),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
@@ -49,6 +49,24 @@ class Schema:
         )
         if faults:
             raise ConfigurationError("\n".join(faults))
+
+
+#: Keys whose values are named entries, which an overlay removes by setting them to null.
+_ENTRIES = (
+    *("datasets", "sources", "variants", "searches", "studies", "tables", "figures"),
+    *("candidates", "claims", "columns", "graphs", "panels", "rows", "series", "subtables"),
+)
+
+
+def without_removed(value, named: bool = False):
+    """A configuration without the named entries that are null; other nulls are values."""
+    if isinstance(value, Mapping):
+        return {
+            key: without_removed(entry, key in _ENTRIES)
+            for key, entry in value.items()
+            if not (named and entry is None)
+        }
+    return value
 
 
 def _not_text(value, where: str, key: str = "") -> Iterable[str]:

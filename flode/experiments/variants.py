@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flode import versions
-from flode.datasets.registry import FORMATS, Registry, Variant
+from flode.datasets.registry import FORMATS, Dataset, Registry, Variant
 from flode.experiments.hyperparameters import (
     DEFAULT,
     SHORT_NAMES,
@@ -191,11 +191,47 @@ class Variants:
     def _raw_files_by_role(self, variant: str) -> dict:
         if self.is_generated(variant):
             return {}
-        dataset = self._registry.datasets[self._dataset_name(variant)]
+        return self._local_files(self._registry.datasets[self._dataset_name(variant)])
+
+    def _local_files(self, dataset: Dataset) -> dict:
+        """Where a dataset's raw files are: those that are generated never among fetched ones."""
+        root = (
+            self.config["data"]["folder"] if dataset.generate is None else self.generated_raw_folder
+        )
         return {
             role: [str(path) for path in found] if isinstance(found, list) else str(found)
-            for role, found in dataset.local_files(self.config["data"]["folder"]).items()
+            for role, found in dataset.local_files(root).items()
         }
+
+    @property
+    def generated_raw_folder(self) -> str:
+        """Where generated raw files are kept."""
+        return f"{self.results}/generated"
+
+    def generated_raw_settings(self) -> dict:
+        """Settings of the raw files that are generated, by dataset."""
+        return {
+            name: {
+                "version": versions.RAW_FILES,
+                "format": dataset.format,
+                "files": self._local_files(dataset),
+                "generate": dict(dataset.generate),
+                "splits": dataset.splits,
+                "seed": self.config["seed"],
+            }
+            for name, dataset in sorted(self._registry.datasets.items())
+            if dataset.generate is not None
+        }
+
+    def generated_raw_files(self) -> list[str]:
+        """The raw files that are generated, each once."""
+        return list(
+            dict.fromkeys(
+                f"{self.generated_raw_folder}/{file.source}/{file.path}"
+                for name in self.generated_raw_settings()
+                for file in self._registry.raw_files(name)
+            )
+        )
 
     def download_settings(self, source: str, path: str) -> dict:
         """Where a raw file comes from and what its bytes must be.
@@ -229,6 +265,7 @@ class Variants:
         """Settings of the statistics of a variant's (first) graph."""
         name = self._dataset_name(variant)
         dataset = self.config["datasets"][name]
+        generated = "generate" in dataset
         return _in_order(
             {
                 "version": versions.STATISTICS,
@@ -238,8 +275,10 @@ class Variants:
                 "format": dataset["format"],
                 "files": self._raw_files_by_role(variant),
                 "flow": self.factor_settings(variant)["flow"],
-                "published": dataset.get("published", {}),
+                "published": {} if generated else dataset.get("published", {}),
             }
+            # No key where nothing is generated: the settings of real graphs stay what they were.
+            | ({"generated": True} if generated else {})
         )
 
     def run_settings(self, run: Run) -> dict:

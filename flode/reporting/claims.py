@@ -16,12 +16,13 @@ from flode.reporting.tidy import (
     Reasons,
     add_note,
     add_reason,
+    is_quick,
     read_csv,
     read_table,
     tidy_frame,
 )
 from flode.reporting.typeset import blocks_beside, escape, tabular
-from flode.reporting.verdicts import FAILS, HOLDS, NOT_RUN
+from flode.reporting.verdicts import FAILS, HOLDS, NOT_RUN, QUICK_RULE, QUICK_RUN
 
 #: How an operator reads between its two sides.
 _WORDS = {"greater": "greater than", "less": "less than", "at_least": "at least"}
@@ -73,7 +74,8 @@ def claims_table(
         the values that it compares in ``note``.
 
     Raises:
-        ValueError: a column that is not there, or values that no row or several have; named.
+        ValueError: a column that is not there, or values that no row or several have; named. In a
+            quick run, whose overlay may leave rows out, no row is ``not run``.
     """
     records = []
     for claim, entry in spec["claims"].items():
@@ -124,6 +126,8 @@ def _cell(sources: Mapping[str, pd.DataFrame], side: Mapping[str, Any], where: s
         if key not in frame.columns:
             raise ValueError(f"{where}: {side['source']} has no column {key!r}")
         frame = frame[frame[key] == value]
+    if frame.empty and is_quick(sources[side["source"]]):  # an overlay may leave points out
+        return _Value(None, words, missing=f"the quick run has no {words}", quick=True)
     if len(frame) != 1:
         raise ValueError(
             f"{where}: {len(frame)} rows of {side['source']} have {dict(side['where'])}; "
@@ -145,14 +149,17 @@ def _cell(sources: Mapping[str, pd.DataFrame], side: Mapping[str, Any], where: s
 
 
 def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False) -> str:
-    """A row a claim: how many of its checks hold, and whether it does."""
+    """A row a claim: how many of its checks hold, and whether it does; of a quick run, how many
+    there are."""
     rows: list[Sequence[str]] = []
     for claim, own in frame.groupby("row", sort=False):
         verdict = claim_verdict(own["verdict"])
-        held = f"{(own['verdict'] == HOLDS).sum()} of {len(own)}"
-        text = rf"\parbox[t]{{0.62\linewidth}}{{{escape(str(claim))}}}"
+        held = str(len(own)) if quick else f"{(own['verdict'] == HOLDS).sum()} of {len(own)}"
+        text = rf"\parbox[t]{{0.62\linewidth}}{{{escape(str(claim))}\strut}}"
         rows.append([text, escape(own["subtable"].iloc[0]), held, verdict])
     notes = ["Each check compares measured numbers; the CSV beside this file gives their values."]
+    if quick:
+        notes.append(escape(QUICK_RULE) + ".")
     if frame["column"].str.contains("(published)", regex=False).any():
         notes.append("Baselines are as published.")
     text = tabular("", ("where", "checks", "verdict"), [rows])
@@ -160,8 +167,10 @@ def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = Fa
 
 
 def claim_verdict(checks: Iterable[str]) -> str:
-    """A claim fails if one of its checks does, and holds if all do."""
+    """A claim fails if one of its checks does, and holds if all do; a quick run has no verdict."""
     found = set(checks)
+    if QUICK_RUN in found:
+        return QUICK_RUN
     if FAILS in found:
         return FAILS
     return NOT_RUN if NOT_RUN in found else HOLDS

@@ -78,6 +78,9 @@ def frequency_table(
                 records.append(record)
                 graph = statistics.get(column.key[0]) if column.key else None
                 if subtable.name == GRAPHS:
+                    if graph is not None and graph.generated:
+                        record |= {"published_mean": None, "published_std": None}
+                        cell = NOTHING
                     _fill_graph(record, graph, cell, column, reasons)
                     continue
                 run = fill(record, column, runs, reasons)

@@ -32,7 +32,7 @@ from flode.reporting.notes import (
 from flode.reporting.published import DISAGREE, FLODE, NOTHING, shared_digits
 from flode.reporting.tables import LEARNED, UNPUBLISHED_ROWS
 from flode.reporting.typeset import escape, fixed, mark, ranks, scientific, stacked
-from flode.reporting.verdicts import MEAN_RULE, NOT_PUBLISHED, NOT_RUN
+from flode.reporting.verdicts import MEAN_RULE, NOT_PUBLISHED, NOT_RUN, QUICK_RUN
 
 _DECIMALS = 2
 _ROW_LABELS = {
@@ -69,9 +69,11 @@ def render_comparison(
             ]
         )
     flode, place = frame[frame["row"] == FLODE], by_column(layout)
+    ranked = "FLODE (measured) and the published baselines are ranked together"
+    if (flode["verdict"] == QUICK_RUN).any():
+        ranked = "The published baselines are ranked"
     notes = [
-        "FLODE (measured) and the published baselines are ranked together by their printed means; "
-        "equal means share a rank. "
+        f"{ranked} by their printed means; equal means share a rank. "
         r"\flodepublished{FLODE (published)}, in grey, is not ranked.",
         r"$\pm$ is the standard deviation" + over_splits(frame) + standard_error_note(published),
         *verdict_notes(flode, place, MEAN_RULE),
@@ -119,7 +121,8 @@ def _hyperparameter_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
     notes = ["Values used in the measured runs; in brackets the published one where it differs."]
     learned = frame[frame["row"].isin(LEARNED)]
     published = learned[learned["published_mean"].notna()]
-    if (frame["verdict"] == NOT_PUBLISHED).any():
+    unpublished = (frame["verdict"] == QUICK_RUN) & frame["published_mean"].isna()
+    if ((frame["verdict"] == NOT_PUBLISHED) | unpublished).any():
         notes.append(r"$^\dagger$\,Not published.")
     if frame["n"].notna().any():
         brackets = "; in brackets the published ones" if len(published) else ""
@@ -152,7 +155,8 @@ def _comparison_column(
             text, value = NOT_RUN_CELL, None
             if pd.notna(measured.mean):
                 text = fixed(measured.mean, measured.std, digits, std_digits)
-                value = Decimal(f"{measured.mean:.{digits}f}")
+                if measured.verdict != QUICK_RUN:
+                    value = Decimal(f"{measured.mean:.{digits}f}")
         else:
             cell = tidy.get((subtable.name, row, column.name))
             text = published_text(cell, printed[row])

@@ -13,7 +13,7 @@ from flode.reporting.notes import by_column, not_run_notes, over_splits, verdict
 from flode.reporting.published import FLODE, NOTHING, Published
 from flode.reporting.ranking import TIE, Field, digits_of, ordinal, parse_ranking
 from flode.reporting.typeset import escape, fixed, stacked
-from flode.reporting.verdicts import NOT_RUN, PLACE_RULE
+from flode.reporting.verdicts import NOT_RUN, PLACE_RULE, QUICK_RUN
 
 
 def render_ranking(
@@ -98,10 +98,11 @@ def _notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
                 others = remark.removeprefix(TIE).split(", ")
                 models = sorted([cell.row.partition(": ")[2], *others])
                 ties[f"{place(cell)} {' = '.join(map(escape, models))}"] = None
+    quick = (flode["verdict"] == QUICK_RUN).any()
+    ranked = "published baselines" if quick else "published baselines and the measured FLODE,"
     notes = [
-        "The best of the published baselines and the measured FLODE, ranked by their printed "
-        "means; of equal means the one with the smaller $\\pm$ stands first"
-        + (f" [{'; '.join(ties)}]." if ties else "."),
+        f"The best of the {ranked} ranked by their printed means; of equal means the one with the "
+        "smaller $\\pm$ stands first" + (f" [{'; '.join(ties)}]." if ties else "."),
         r"\flodepublished{In grey}: the paper's model and number in a place where either differs.",
         r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
     ]

@@ -11,7 +11,7 @@ import pandas as pd
 from flode.reporting.layout import Layout
 from flode.reporting.published import DISAGREE, FLODE
 from flode.reporting.typeset import escape
-from flode.reporting.verdicts import NOT_RUN, REPRODUCED
+from flode.reporting.verdicts import NOT_RUN, QUICK_RULE, QUICK_RUN, REPRODUCED
 
 #: Names a cell of a tidy table in a sentence (LaTeX).
 Place = Callable[[Any], str]
@@ -58,6 +58,8 @@ def verdict_notes(frame: pd.DataFrame, place: Place, rule: str) -> list[str]:
     found = _places(judged, place, lambda cell: cell.verdict)
     if not found:
         return []
+    if set(found) == {QUICK_RUN}:
+        return [escape(QUICK_RULE) + "."]
     counts = []
     for verdict, places in sorted(found.items(), key=lambda item: item[0] != REPRODUCED):
         cells = "" if verdict == REPRODUCED else f" [{', '.join(places)}]"

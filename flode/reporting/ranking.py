@@ -24,7 +24,7 @@ from flode.reporting.tidy import (
     new_record,
     tidy_frame,
 )
-from flode.reporting.verdicts import place_verdict
+from flode.reporting.verdicts import QUICK_RUN, place_verdict
 
 T = TypeVar("T")
 
@@ -32,6 +32,7 @@ T = TypeVar("T")
 TIE = "same mean as "
 
 _ALONE = "FLODE was not run, and the baselines are ranked alone"
+_QUICK = "a quick run of FLODE is not ranked, and the baselines are ranked alone"
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def ranking_table(
         ranked by their means as printed; of equal means the one with the smaller ± stands first,
         and the note names the others. FLODE's cell has measured and published values, and a
         verdict on its place (`place_verdict`); it stands last, as ``7th: FLODE``, when FLODE is
-        not among the best, and as ``FLODE`` when it was not run. A baseline's cell has the
+        not among the best, and as ``FLODE`` when it was not run, or in a quick run, which is
+        not ranked. A baseline's cell has the
         published values of ``full``. Where the summary has another model, the note says which.
 
     Raises:
@@ -165,11 +167,12 @@ def _records(
     if run is not None:
         check_metric(flode, run.metric, run)
         score = run.score()
-        digits, std_digits = digits_of(field)
-        mean = Decimal(f"{score.mean:.{digits}f}")
-        better = sum(entry.mean > mean for entry in entries)
-        tied = sum(entry.mean == mean for entry in entries)
-        entries.append(_Entry(FLODE, mean, round(score.std, std_digits), flode))
+        if not run.quick:
+            digits, std_digits = digits_of(field)
+            mean = Decimal(f"{score.mean:.{digits}f}")
+            better = sum(entry.mean > mean for entry in entries)
+            tied = sum(entry.mean == mean for entry in entries)
+            entries.append(_Entry(FLODE, mean, round(score.std, std_digits), flode))
     entries.sort(key=lambda entry: (-entry.mean, entry.spread))
     for place, entry in enumerate(entries, start=1):
         _enter(entry, place, entries, field)
@@ -177,11 +180,13 @@ def _records(
     published = in_paper.index(FLODE) + 1 if FLODE in in_paper else None
     place = None if better is None else better + 1
     disagrees = field.models.get(FLODE, NOTHING).disagrees
-    measure(flode, score, place_verdict(place, tied + 1, published, disagrees))
+    quick = run is not None and run.quick
+    verdict = QUICK_RUN if quick else place_verdict(place, tied + 1, published, disagrees)
+    measure(flode, score, verdict)
     best = [entry.record for entry in entries[:marked]]
-    if score is None:
+    if better is None:
         for record in best:
-            add_note(record, _ALONE)
+            add_note(record, _QUICK if quick else _ALONE)
     return best if any(record is flode for record in best) else [*best, flode]
 
 

@@ -8,11 +8,12 @@ import pandas as pd
 
 from flode.experiments.hyperparameters import DEFAULT
 from flode.reporting.records import summarise
+from flode.reporting.verdicts import QUICK_RUN
 
 #: Columns after the variant's and those of the hyperparameters searched.
 COLUMNS = (
     "configuration", "n", "validation_mean", "validation_std", "test_mean", "test_std",
-    "mean_epochs", "chosen", "configured", "runs",
+    "mean_epochs", "chosen", "configured", "note", "runs",
 )  # fmt: skip
 
 
@@ -26,9 +27,9 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
     Returns:
         DataFrame with ``variant``, a column for each hyperparameter searched, ``configuration, n,
         validation_mean, validation_std, test_mean, test_std, mean_epochs, chosen, configured,
-        runs``; metrics in percent, population standard deviations. The first of equal candidates
-        is chosen, and ``configured`` marks the variant's default. Test metrics are shown, and have
-        no part in the choice. A candidate that diverged has no metrics.
+        note, runs``; metrics in percent, population standard deviations. The first of equal
+        candidates is chosen, and ``configured`` marks the variant's default. Test metrics are
+        shown, and have no part in the choice. A candidate that diverged has no metrics.
     """
     rows = []
     for variant, by_configuration in candidates.items():
@@ -47,7 +48,8 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
                     "mean_epochs": summarise(record["epochs"] for record in found.records).mean,
                 }
             row |= {"chosen": configuration == chosen, "configured": configuration == DEFAULT}
-            rows.append(row | {"runs": ";".join(found.files)})
+            notes = filter(None, [QUICK_RUN if found.quick else None, found.diverged])
+            rows.append(row | {"note": "; ".join(notes), "runs": ";".join(found.files)})
     searched = dict.fromkeys(
         name for found in candidates.values() for values in found.values() for name in values
     )

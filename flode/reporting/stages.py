@@ -24,7 +24,15 @@ from flode.reporting.records import load_runs
 from flode.reporting.reproduction import load_tables, render_reproduction, reproduction_table
 from flode.reporting.statistics import load_statistics, statistics_table
 from flode.reporting.tables import comparison_table, hyperparameter_table
-from flode.reporting.tidy import Reasons, is_quick, read_csv, read_table, write_table
+from flode.reporting.tidy import (
+    QUICK,
+    Reasons,
+    is_quick,
+    read_csv,
+    read_table,
+    without_verdicts,
+    write_table,
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,7 @@ def make_table(
             ``datasets`` the configuration is ``default``.
 
     Returns:
-        The tidy table.
+        The tidy table; of a quick run, without verdicts.
 
     Raises:
         ValueError: an unknown kind, another number of published files than the kind needs, or see
@@ -97,7 +105,9 @@ def make_table(
         )
     paper = [read_published(file) for file in files]
     frame = kind.build(name, spec, *paper, kind.load(runs), reasons)
-    text = kind.render(frame, spec, *paper, settings["quick"])  # before any file is written
+    quick = settings["quick"] or is_quick(frame)
+    frame = without_verdicts(frame) if quick else frame
+    text = kind.render(frame, spec, *paper, quick)  # before any file is written
     write_table(frame, csv)
     write_text_atomic(tex, text)
     return frame
@@ -129,6 +139,8 @@ def make_study(
         frame = SERIES[kind](settings, known, load_runs(runs), reasons)
     else:
         frame = STUDIES[kind](settings, known)
+    if settings["quick"] and "note" not in frame:
+        frame["note"] = QUICK
     with atomic_write(csv) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n", float_format="%.10g")
     return frame
@@ -141,8 +153,5 @@ def make_figure(settings: Mapping[str, Any], source: str | Path, stem: str | Pat
 
     spec = settings["spec"]
     frame = read_table(source) if "table" in spec else read_csv(source)
-    quick = settings["quick"]
-    if "note" in frame:
-        quick = quick or is_quick(frame.assign(note=frame["note"].fillna("").astype(str)))
-    figure, plotted = FIGURES[spec["kind"]](frame, spec, quick)
+    figure, plotted = FIGURES[spec["kind"]](frame, spec, settings["quick"] or is_quick(frame))
     return save_figure(figure, plotted, stem)

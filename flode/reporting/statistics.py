@@ -57,6 +57,12 @@ class Statistics:
     content: Mapping[str, Any]
     file: str
 
+    @property
+    def generated(self) -> bool:
+        """Whether the graph stands for the published one in a quick run: then no published number
+        is one of it."""
+        return self.content.get("generated", False)
+
 
 def load_statistics(paths: Iterable[str | Path]) -> dict[str, Statistics]:
     """Read statistics files.
@@ -106,7 +112,8 @@ def statistics_table(
     Returns:
         Rows are variants. Numbers are exact: no ``std`` and ``n``, and the verdict is equality at
         the printed digits. A number that a graph does not have (λ₁ of a directed one) is empty,
-        without verdict. A variant without statistics is ``not run``, with the reason.
+        without verdict. A variant without statistics is ``not run``, with the reason. A generated
+        graph has no published numbers.
 
     Raises:
         ValueError: the specification is wrong, or the published values have another column.
@@ -123,6 +130,7 @@ def statistics_table(
             found = statistics.get(variant)
             for column in QUANTITIES:
                 cell = paper.get((part.name, variant, column)) or _own(found, column)
+                cell = NOTHING if found and found.generated else cell
                 records.append(_record(name, part, variant, column, cell, found, reasons))
     return tidy_frame(records)
 

@@ -12,6 +12,7 @@ from flode.files import atomic_write, naming_damage
 from flode.reporting.layout import Column, Subtable
 from flode.reporting.published import Published
 from flode.reporting.records import PERCENT_METRICS, Runs, Summary
+from flode.reporting.verdicts import NOT_RUN, QUICK_RUN
 
 #: Columns of a tidy table, in order.
 COLUMNS = (
@@ -20,7 +21,7 @@ COLUMNS = (
 )  # fmt: skip
 
 #: Stands in the note of every cell that comes from a quick run.
-QUICK = "quick run"
+QUICK = QUICK_RUN
 
 _NUMBERS = ("mean", "std", "published_mean", "published_std")
 
@@ -165,8 +166,22 @@ def read_csv(path: str | Path, **options: Any) -> pd.DataFrame:
 
 
 def is_quick(frame: pd.DataFrame) -> bool:
-    """Whether any cell of a tidy table comes from a quick run."""
-    return bool(frame["note"].str.contains(QUICK, regex=False).any())
+    """Whether any cell of a tidy table, or row of a study, comes from a quick run."""
+    if "note" not in frame:
+        return False
+    return bool(frame["note"].fillna("").astype(str).str.contains(QUICK, regex=False).any())
+
+
+def without_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table of a quick run: each verdict is `QUICK_RUN`, but for cells that were not run, and
+    each such cell's note says it too."""
+    quick = frame.copy()
+    judged = ~frame["verdict"].isin(["", NOT_RUN])
+    quick.loc[judged, "verdict"] = QUICK_RUN
+    silent = judged & ~frame["note"].str.contains(QUICK, regex=False)
+    notes = [f"{note}; {QUICK}" if note else QUICK for note in frame.loc[silent, "note"]]
+    quick.loc[silent, "note"] = notes
+    return quick
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,7 @@ PREAMBLE = r"""\providecommand{\first}[1]{\textcolor{green!40!black}{\textbf{#1}
 \providecommand{\flodequick}[1]{\textcolor{red}{\textbf{#1}}}
 \providecommand{\flodepublished}[1]{\textcolor{black!60}{#1}}"""
 
-QUICK_STAMP = "Quick run: not the paper's protocol"
+QUICK_STAMP = "Quick run: not the paper's graphs and protocol"
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",

@@ -16,8 +16,15 @@ LOWER = "lower"
 DIFFERS = "differs"
 NOT_RUN = "not run"
 NOT_PUBLISHED = "not published"
+QUICK_RUN = "quick run"
 HOLDS = "holds"
 FAILS = "fails"
+
+#: In place of a rule, as tables of a quick run state it.
+QUICK_RULE = (
+    "Quick run: no verdict, and FLODE is not ranked, as smaller or generated graphs and few epochs "
+    "say nothing of published numbers"
+)
 
 #: Means of a percent metric that differ by less than this (in points) count as equal.
 HALF_POINT = 0.5

@@ -15,8 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flode.datasets.readers import RawGraph
+from flode.datasets.writers import write_raw
 from tests.configuration import catalogue
-from tests.unit.rawfiles import Example, row_of, write_heterophilous
+from tests.unit.rawfiles import row_of
 from tests.workflow_runner import command, working_copy
 
 NODES = int(os.environ.get("FLODE_SCALE_NODES", "48921"))
@@ -26,7 +28,7 @@ MEMORY_MIB = 24 * 1024
 RESULTS = "results/scale"
 
 
-def questions_like() -> Example:
+def questions_like() -> RawGraph:
     """A sparse graph whose degrees have a heavy tail, dense features, rare positive labels."""
     rng = np.random.default_rng(0)
     weight = rng.pareto(1.5, NODES) + 0.2
@@ -40,13 +42,13 @@ def questions_like() -> Example:
         parts = np.split(rng.permutation(NODES), [NODES // 2, 3 * NODES // 4])
         for mask, part in zip(masks, parts, strict=True):
             mask[split, part] = True
-    return Example(features, labels, edges, *masks)
+    return RawGraph(features, labels, edges, *masks)
 
 
 @pytest.mark.slow
 def test_the_chain_runs_within_24_gib(tmp_path):
     path = tmp_path / "mirror" / "heterophilous-graphs" / "data" / "questions.npz"
-    write_heterophilous(path, questions_like())
+    write_raw("heterophilous", {"archive": path}, questions_like())
     manifest = tmp_path / "mirror" / "manifest.csv"
     rows = [row_of(path.read_bytes(), "heterophilous-graphs", "data/questions.npz")]
     others = pd.read_csv(catalogue().config["data"]["manifest"], dtype=str)

@@ -16,15 +16,14 @@ from flode.datasets.readers import READERS, RawFileError, read_raw
 from flode.datasets.readers.pickles import load_array, load_neighbours, load_sparse
 from flode.datasets.readers.raw import check_finite
 from flode.datasets.registry import FORMATS, Dataset
-from tests.unit.rawfiles import (
-    example,
+from flode.datasets.writers import (
+    WRITERS,
+    heterophilous_arrays,
     python2_pickle,
-    write_dataset,
-    write_geom_gcn,
-    write_heterophilous,
-    write_planetoid,
-    write_splits,
+    write_npz,
+    write_raw,
 )
+from tests.unit.rawfiles import example, write_dataset
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -69,7 +68,7 @@ def test_readers_return_what_was_written(format, tmp_path, nodes, features, seed
 
 
 def test_readers_and_formats_agree():
-    assert set(READERS) == set(FORMATS)
+    assert set(READERS) == set(WRITERS) == set(FORMATS)
 
 
 def test_edges_keep_the_order_of_the_file(tmp_path):
@@ -108,8 +107,8 @@ def test_registry_imports_nothing_heavy():
 def test_planetoid_nodes_without_description(tmp_path):
     dataset = dataset_of("planetoid")
     files, graph = dataset.local_files(tmp_path), example(num_nodes=30)
-    write_splits(files["splits"], graph)
-    write_planetoid(files, graph, num_test=9, missing=(23, 26))
+    graph.labels[[23, 26]] = -1
+    write_raw("planetoid", files, graph)
     raw = read_raw("planetoid", files)
     assert np.flatnonzero(raw.labels < 0).tolist() == [23, 26]
     assert not raw.features[[23, 26]].toarray().any()
@@ -262,7 +261,7 @@ def test_inconsistent_sparse_matrix(tmp_path):
     ],
 )
 def test_malformed_archive(tmp_path, changed, message):
-    write_heterophilous(tmp_path / "graph.npz", example(), **changed)
+    write_npz(tmp_path / "graph.npz", heterophilous_arrays(example()) | changed)
     with pytest.raises(RawFileError, match=f"graph.npz: .*{message}"):
         read_raw("heterophilous", {"archive": tmp_path / "graph.npz"})
 
@@ -284,7 +283,7 @@ def test_no_archive(tmp_path, content):
 
 def test_damaged_archive(tmp_path):
     path = tmp_path / "graph.npz"
-    write_heterophilous(path, example())
+    write_raw("heterophilous", {"archive": path}, example())
     content = path.read_bytes()
     for damaged in (content[:-30], content[:80] + b"\0" * 40 + content[120:]):
         path.write_bytes(damaged)
@@ -373,7 +372,8 @@ def test_malformed_splits(tmp_path):
 
 def test_edges_of_a_larger_graph_are_refused(tmp_path):
     _, files = written("geom_gcn", tmp_path)
-    write_geom_gcn(files["edges"], tmp_path / "other", example(num_nodes=50))
+    _, larger = written("geom_gcn", tmp_path / "larger", num_nodes=50)
+    files["edges"] = larger["edges"]
     with pytest.raises(RawFileError, match=r"edges\.file, line .* is out of range"):
         read_raw("geom_gcn", files)
 

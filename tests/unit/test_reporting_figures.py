@@ -85,7 +85,7 @@ def test_the_stamp_of_a_quick_run(frame, told, tmp_path):
         runs = load_runs([write_run(tmp_path, "quick", run_content("b0.2", quick=True))])
         frame = comparison_table("demo", SPEC, published(), runs)
     fig, _ = comparison_figure(frame, FIGURE, quick=told)
-    assert fig.get_suptitle() == "Quick run: not the paper's protocol"
+    assert fig.get_suptitle() == "Quick run: not the paper's graphs and protocol"
 
 
 def test_nothing_measured_yet():

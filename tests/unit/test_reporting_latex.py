@@ -28,7 +28,7 @@ from tests.unit.reporting_samples import (
     write_run,
 )
 
-STAMP = "Quick run: not the paper's protocol"
+STAMP = "Quick run: not the paper's graphs and protocol"
 
 
 @pytest.fixture

@@ -171,7 +171,7 @@ def test_lines_show_the_study_and_exponents_differ_in_colour_and_marker(frame):
 
 def test_the_figure_is_stamped_and_written(frame, tmp_path):
     fig, plotted = FIGURES["dirichlet_energy"](frame, {}, True)
-    assert fig.get_suptitle() == "Quick run: not the paper's protocol"
+    assert fig.get_suptitle() == "Quick run: not the paper's graphs and protocol"
     *_, csv = save_figure(fig, plotted, tmp_path / "dirichlet_energy")
     pd.testing.assert_frame_equal(pd.read_csv(csv), frame, check_dtype=False)
 

@@ -1,4 +1,4 @@
-# Raw data: fetched, verified, and only then given their names.
+# Raw data: fetched, verified, and only then given their names; in a quick run, generated.
 
 
 localrules:
@@ -19,6 +19,25 @@ rule download:
         "Fetching {wildcards.source}/{wildcards.path}"
     script:
         "../scripts/download.py"
+
+
+# Under a folder of their own: no generated file is ever taken for a fetched one.
+if catalogue.generated_raw_files():
+
+    rule generate_raw_files:
+        output:
+            catalogue.generated_raw_files(),
+        log:
+            f"{RESULTS}/logs/generated.log",
+        resources:
+            mem_mb=1000,
+            runtime=10,
+        params:
+            settings=catalogue.generated_raw_settings(),
+        message:
+            "Generating raw files of random graphs"
+        script:
+            "../scripts/generate_raw_files.py"
 
 
 rule build_graph:

@@ -39,6 +39,8 @@ def stamp(fig: Figure, quick: bool, missing: int = 0) -> None:
     if missing:
         marks.append(f"{missing} point{'s' if missing > 1 else ''} not run")
     if marks:
+        # Room of its own: where axes have a fixed aspect, a title would stand in theirs.
+        fig.set_figheight(fig.get_figheight() + 0.25)
         fig.suptitle("; ".join(marks), color="red", fontweight="bold")
 
 
