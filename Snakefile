@@ -22,6 +22,7 @@ configfile: "config/node_classification.yaml"
 configfile: "config/ablation.yaml"
 configfile: "config/depth.yaml"
 configfile: "config/studies.yaml"
+configfile: "config/discrepancies.yaml"
 configfile: "config/reproduction.yaml"
 
 

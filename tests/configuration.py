@@ -18,6 +18,7 @@ FILES = (
     "ablation.yaml",
     "depth.yaml",
     "studies.yaml",
+    "discrepancies.yaml",
     "reproduction.yaml",
 )
 

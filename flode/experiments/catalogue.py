@@ -14,6 +14,12 @@ from pathlib import Path
 from flode import versions
 from flode.experiments.checks import check_figure, check_generated, check_study, check_table
 from flode.experiments.hyperparameters import DEFAULT, SHORT_NAMES
+from flode.experiments.readings import (
+    completed_rows,
+    needs_run,
+    needs_statistics,
+    readings_of,
+)
 from flode.experiments.validation import ConfigurationError, Schema, without_removed
 from flode.experiments.variants import Run, Variants
 
@@ -62,11 +68,11 @@ class Catalogue(Variants):
             )
         points |= candidates
         return {
-            variant: self._candidates(variant, {}, values, where)
+            variant: self.candidates(variant, {}, values, where)
             for variant, values in points.items()
         }
 
-    def _candidates(
+    def candidates(
         self, variant: str, fixed: Mapping, points: Iterable[Mapping], where: str
     ) -> dict[Run, dict]:
         """Runs of a variant that set some hyperparameters and differ in others: run → the latter.
@@ -114,6 +120,8 @@ class Catalogue(Variants):
             for name in spec["tables"]:
                 self._lookup("tables", name, f"tables.{table}.tables")
             spec["tables"] = {name: self.config["tables"][name]["kind"] for name in spec["tables"]}
+        if spec["kind"] == "discrepancies":
+            spec["subtables"] = completed_rows(self, table)
         for subtable in spec.get("subtables", {}).values():
             for column in subtable.get("columns", {}).values():
                 column.setdefault("configuration", DEFAULT)
@@ -121,7 +129,7 @@ class Catalogue(Variants):
                 where = f"tables.{table}"
                 for row in subtable["rows"].values():
                     choose = row.get("choose", spec["choose"])
-                    runs = self._candidates(row["variant"], row["set"], _grid(choose), where)
+                    runs = self.candidates(row["variant"], row["set"], _grid(choose), where)
                     row["candidates"] = {run.configuration: values for run, values in runs.items()}
                     default = self.hyperparameters(Run(row["variant"]))
                     row["default"] = {name: default[name] for name in choose}
@@ -161,7 +169,7 @@ class Catalogue(Variants):
         spec, where = self._entry("studies", study), f"studies.{study}"
         return {
             label: {
-                name: self._candidates(variant, one.get("set", {}), one["points"], where)
+                name: self.candidates(variant, one.get("set", {}), one["points"], where)
                 for name, one in spec["series"].items()
                 if label in one.get("graphs", spec["graphs"])
             }
@@ -189,6 +197,9 @@ class Catalogue(Variants):
         """Runs that a table shows or chooses from, each once."""
         spec = self.table_settings(table)["spec"]
         runs = []
+        if spec["kind"] == "discrepancies":
+            readings = [reading for _, reading in readings_of(self, table) if needs_run(reading)]
+            runs += [Run(reading["variant"], reading["configuration"]) for reading in readings]
         for subtable in spec.get("subtables", {}).values():
             for column in subtable.get("columns", {}).values():
                 runs.append(Run(column["variant"], column["configuration"]))
@@ -201,6 +212,9 @@ class Catalogue(Variants):
         """Variants whose statistics a table shows, each once."""
         spec = self._entry("tables", table)
         found: list[str] = []
+        if spec["kind"] == "discrepancies":
+            readings = (reading for _, reading in readings_of(self, table))
+            found += [reading["variant"] for reading in readings if needs_statistics(reading)]
         for subtable in spec.get("subtables", {}).values():
             if spec["kind"] == "datasets":
                 found += subtable["rows"]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flode.experiments.readings import check_discrepancies
 from flode.experiments.validation import ConfigurationError
 from flode.experiments.variants import Run
 
@@ -111,10 +112,13 @@ def check_table(catalogue: Catalogue, table: str) -> None:
         _check_frequency_table(catalogue, spec, where)
     elif spec["kind"] == "ablation":
         _check_ablation(catalogue, spec, where)
+    elif spec["kind"] == "discrepancies":
+        check_discrepancies(catalogue, table)
     elif spec["kind"] == "reproduction":
         for name in spec["tables"]:
             kind = catalogue.config["tables"][name]["kind"]
-            if kind in SUMMARIES:
+            # The cells of a table of discrepancies are those of other tables.
+            if kind in (*SUMMARIES, "discrepancies"):
                 raise ConfigurationError(
                     f"{where}.tables: {name!r} is of kind {kind}; a table that measures is allowed"
                 )
@@ -229,8 +233,11 @@ def _check_place(spec: Mapping, row: Mapping, where: str) -> None:
         return
     one_known(row["subtable"], spec["subtables"], f"{where}.where.subtable")
     subtable = spec["subtables"][row["subtable"]]
-    if "row" in row and spec["kind"] in ("ablation", "datasets"):
+    if "row" in row and spec["kind"] in ("ablation", "datasets", "discrepancies"):
         one_known(row["row"], subtable["rows"], f"{where}.where.row")
+        readings = subtable["rows"][row["row"]].get("readings", [])
+        if "column" in row and readings:
+            one_known(row["column"], readings, f"{where}.where.column")
     if "column" in row and "columns" in subtable:
         published = _published_columns(spec["published"], row["subtable"])
         one_known(row["column"], [*subtable["columns"], *published], f"{where}.where.column")

@@ -18,6 +18,7 @@ from flode.experiments.hyperparameters import (
     format_configuration,
     parse_configuration,
 )
+from flode.experiments.inheritance import completed_variants
 from flode.experiments.validation import ConfigurationError, Schema
 
 #: Keys of a variant that say how its graph is built from raw files.
@@ -46,14 +47,14 @@ class Variants:
     """
 
     def __init__(self, config: Mapping, hyperparameters: Schema):
-        self.config = config
+        self.config = {**config, "variants": completed_variants(config["variants"])}
         self._hyperparameters = hyperparameters
         self._known: dict[Run, dict] = {}
         for variant in self.variants:
             self._check_variant(variant)
             self.hyperparameters(Run(variant))
         try:
-            self._registry = Registry.from_config(config, config["data"]["manifest"])
+            self._registry = Registry.from_config(self.config, config["data"]["manifest"])
         except (OSError, ValueError) as error:
             raise ConfigurationError(str(error)) from error
 

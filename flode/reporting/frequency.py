@@ -88,7 +88,7 @@ def frequency_table(
                 if run and graph is None:
                     add_reason(record, f"no statistics of {run.variant}")
                 elif run and graph.content["lambda_1"] is None:
-                    add_reason(record, _no_lambda_1(graph))
+                    add_reason(record, no_lambda_1(graph))
                 elif run:
                     summary = _measured(row, run, graph.content["lambda_1"])
                     if summary is None:
@@ -104,7 +104,8 @@ _WITHOUT = {
 }
 
 
-def _no_lambda_1(graph: Statistics) -> str:
+def no_lambda_1(graph: Statistics) -> str:
+    """Why a graph has no λ₁, in words."""
     return f"{graph.file} has no lambda_1, as the graph is directed"
 
 
@@ -114,7 +115,7 @@ def _fill_graph(record, graph, cell, column, reasons) -> None:
     if graph is not None:
         record["runs"] = graph.file
         if value is None:
-            add_reason(record, _no_lambda_1(graph))
+            add_reason(record, no_lambda_1(graph))
     elif column.key:
         add_reason(record, (reasons or {}).get((column.key[0], DEFAULT)) or "no statistics")
 

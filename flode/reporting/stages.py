@@ -12,9 +12,11 @@ import pandas as pd
 from flode.files import atomic_write, write_text_atomic
 from flode.reporting.ablation import ablation_table
 from flode.reporting.claims import claims_table, load_sources, render_claims
+from flode.reporting.discrepancies import discrepancy_table
 from flode.reporting.frequency import frequency_table, load_runs_and_statistics
 from flode.reporting.latex import render_comparison, render_hyperparameters
 from flode.reporting.latex_ablation import render_ablation
+from flode.reporting.latex_discrepancies import render_discrepancies
 from flode.reporting.latex_frequency import render_frequency
 from flode.reporting.latex_ranking import render_ranking
 from flode.reporting.latex_statistics import render_statistics
@@ -41,13 +43,14 @@ class _Kind:
     ``render(frame, spec, *published, quick)``.
 
     Attributes:
-        published: what its files of published numbers hold, in order.
+        published: what its files of published numbers hold, in order; None for any number of
+            files, given as one mapping by their names.
         load: reads its run files, or what stands in their place.
     """
 
     build: Callable[..., pd.DataFrame]
     render: Callable[..., str]
-    published: tuple[str, ...] = ("the paper's numbers",)
+    published: tuple[str, ...] | None = ("the paper's numbers",)
     load: Callable[[Iterable[str | Path]], Any] = load_runs
 
 
@@ -59,6 +62,9 @@ _KINDS = {
     "hyperparameters": _Kind(hyperparameter_table, render_hyperparameters),
     "ablation": _Kind(ablation_table, render_ablation),
     "frequency_dominance": _Kind(frequency_table, render_frequency, load=load_runs_and_statistics),
+    "discrepancies": _Kind(
+        discrepancy_table, render_discrepancies, published=None, load=load_runs_and_statistics
+    ),
     "reproduction": _Kind(reproduction_table, render_reproduction, published=(), load=load_tables),
     "claims": _Kind(claims_table, render_claims, published=(), load=load_sources),
     "datasets": _Kind(statistics_table, render_statistics, load=load_statistics),
@@ -80,7 +86,7 @@ def make_table(
         name: the table's name.
         settings: ``spec``, the table's entry in the configuration, and ``quick``.
         published: CSV file of the published numbers; for a ranking two, the full comparison and
-            its summary.
+            its summary; for kind ``discrepancies`` any number, of different names.
         runs: run files; for kind ``datasets`` statistics files, for kind ``reproduction`` tables.
         csv, tex: where to write.
         reasons: why a (variant, configuration) was not run, for the cells that say so; for kind
@@ -98,12 +104,14 @@ def make_table(
         raise ValueError(f"table {name!r}: kind is {spec['kind']!r}; allowed: {', '.join(_KINDS)}")
     kind = _KINDS[spec["kind"]]
     files = [published] if isinstance(published, (str, Path)) else list(published)
-    if len(files) != len(kind.published):
+    if kind.published is not None and len(files) != len(kind.published):
         raise ValueError(
             f"table {name!r}: published is {', '.join(map(str, files))}; kind {spec['kind']} needs "
             f"{len(kind.published)} file(s): {', '.join(kind.published)}"
         )
-    paper = [read_published(file) for file in files]
+    paper: list[Any] = [read_published(file) for file in files]
+    if kind.published is None:
+        paper = [{Path(file).stem: frame for file, frame in zip(files, paper, strict=True)}]
     frame = kind.build(name, spec, *paper, kind.load(runs), reasons)
     quick = settings["quick"] or is_quick(frame)
     frame = without_verdicts(frame) if quick else frame

@@ -24,6 +24,7 @@ _SPECIAL = {
     "<": "$<$", ">": "$>$", "|": "$|$", '"': "''",
     "±": r"$\pm$", "√": r"$\surd$", "·": r"$\cdot$", "×": r"$\times$", "−": "$-$", "–": "--",
     "α": r"$\alpha$", "β": r"$\beta$", "λ": r"$\lambda$", "≥": r"$\geq$", "≤": r"$\leq$",
+    "ᵀ": r"$^{\top}$",
     "\n": " ",
 }  # fmt: skip
 
@@ -82,6 +83,7 @@ def tabular(
     header: str | Sequence[tuple[str, int]],
     labels: Sequence[str],
     groups: Sequence[Sequence[Sequence[str]]],
+    left: int = 1,
 ) -> str:
     """One tabular: the header spans the columns, and a rule stands between groups of rows.
 
@@ -89,9 +91,11 @@ def tabular(
         header: LaTeX over all columns, may be empty; or pieces and how many columns each spans.
         labels: one a column.
         groups: groups of rows of cells, each row one cell longer than ``labels`` (its name first).
+        left: columns that are set flush left, that of the names included.
     """
     count = len(labels)
-    lines = [rf"\begin{{tabular}}{{@{{}}l *{{{count}}}{{c}}@{{}}}}", r"\toprule"]
+    columns = f"{'l ' * left}*{{{count + 1 - left}}}{{c}}"
+    lines = [rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule"]
     spans = [(header, count)] if isinstance(header, str) else header
     if header:
         lines.append(

@@ -20,7 +20,6 @@ VARIANT = "dsbm-alpha0.1-beta0.05"
 
 def test_the_repository_is_configured_well():
     found = catalogue()
-    assert len([variant for variant in found.variants if variant.startswith("dsbm")]) == 10
     assert len(found.table_runs("dsbm")) == 10  # eleven cells, one shared
     for variant in found.variants:
         values = found.hyperparameters(Run(variant))
@@ -75,6 +74,38 @@ def test_later_levels_override_earlier_ones():
     # The dataset sets its own patience.
     assert (values["patience"], values["epochs"]) == (500, 10)
     assert (values["num_layers"], values["hidden_channels"]) == (11, 12)
+
+
+def test_a_variant_like_another_differs_only_in_what_it_says():
+    other, own = VARIANT, {"like": VARIANT, "generator": {"alpha_within": 0.3}}
+    own |= {"flow": "source_to_target", "hyperparameters": {"num_layers": 7}}
+    overlay = {"variants": {other: {"hyperparameters": {"hidden_channels": 5}}, "own": own}}
+    found = catalogue(overlay)
+    values, known = found.hyperparameters(Run("own")), found.hyperparameters(Run(other))
+    assert values == known | {"num_layers": 7} and values["hidden_channels"] == 5
+    drawn = [found.graph_settings(name)["generator"] for name in ("own", other)]
+    assert drawn[0] == drawn[1] | {"alpha_within": 0.3}
+    assert found.factor_settings("own")["flow"] == "source_to_target"
+    found = catalogue({"variants": {"own": {"like": "cora", "self_loops": 0}}})
+    build, known = (found.graph_settings(name)["build"] for name in ("own", "cora"))
+    assert build == known | {"self_loops": 0} and known["self_loops"] == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"like": "coraa"}, ["variants.own.like is 'coraa'", "did you mean 'cora'"]),
+        ({"like": "own"}, ["variants.own.like is 'own'", "cora"]),
+        ({"like": "cora", "dataset": "film"}, ["variants.own.dataset", "not allowed here"]),
+        ({"binary": True}, ["variants.own", "'dataset' is missing"]),
+        ({"like": "cora", "generator": {"beta": 0.1}}, ["variants.own.generator", "raw files"]),
+    ],
+)
+def test_a_variant_that_is_like_none_is_refused(other, words):
+    with pytest.raises(ConfigurationError) as caught:
+        catalogue({"variants": {"own": other}})
+    for word in words:
+        assert word in str(caught.value)
 
 
 def test_the_seed_reaches_every_run():
@@ -281,7 +312,7 @@ def test_dataset_and_variant_schemas_agree_with_the_code():
     assert variant["unlabelled"]["enum"] == list(UNLABELLED)
     assert variant["normalization"]["enum"] == list(NORMALIZATIONS)
     own = {field.name for field in dataclasses.fields(Variant)}
-    assert set(variant) == own | {"generator", "flow", "hyperparameters"}
+    assert set(variant) == own | {"like", "generator", "flow", "hyperparameters"}
 
 
 def test_hyperparameter_schema_and_names_hold_the_same_keys():

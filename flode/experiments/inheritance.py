@@ -1,0 +1,38 @@
+"""Variants that are like another one, but for what they say themselves.
+
+Light on purpose, as the configuration is read in the Snakefile.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from flode.experiments.validation import ConfigurationError
+
+
+def completed_variants(variants: Mapping[str, Mapping]) -> dict[str, dict]:
+    """Variants, those that are ``like`` another with what they do not say themselves from it, so
+    that two of them differ in nothing else.
+
+    Raises:
+        ConfigurationError: there is no such variant, or it is itself like another.
+    """
+    completed = {}
+    for name, spec in variants.items():
+        if "like" not in spec:
+            completed[name] = dict(spec)
+            continue
+        other, alone = spec["like"], [one for one, found in variants.items() if "like" not in found]
+        if other not in alone:
+            close = difflib.get_close_matches(other, alone, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise ConfigurationError(
+                f"variants.{name}.like is {other!r}{hint}; allowed are {', '.join(alone)}"
+            )
+        own = {key: value for key, value in spec.items() if key != "like"}
+        for key in ("generator", "hyperparameters"):
+            if key in own:
+                own[key] = {**variants[other].get(key, {}), **own[key]}
+        completed[name] = {**variants[other], **own}
+    return completed

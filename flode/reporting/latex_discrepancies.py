@@ -1,0 +1,116 @@
+"""The table of discrepancies as a LaTeX fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from flode.reporting.discrepancies import CHOSEN, PaperFiles
+from flode.reporting.fragments import (
+    NOT_RUN_CELL,
+    Cells,
+    Paper,
+    assemble,
+    cell_at,
+    published_text,
+    tidy_cells,
+)
+from flode.reporting.notes import not_run_notes, over_splits
+from flode.reporting.published import cells
+from flode.reporting.typeset import blocks_beside, escape, fixed, tabular
+from flode.reporting.verdicts import EXACT_RULE, MEAN_RULE, NOT_RUN
+
+#: What is measured, as a row says it (LaTeX); metrics in percent.
+QUANTITIES = {
+    "accuracy": r"accuracy (\%)",
+    "auroc": r"AUROC (\%)",
+    "exponent": r"$\alpha$",
+    "step_size": r"$\mathrm{Re}\,h$",
+    "dirichlet_energy": "Dirichlet energy",
+    "FD": "FD",
+    "FD_trained": "FD",
+    "lambda_1": r"$\lambda_1(\mathbf{L})$",
+    "lambda_pf": r"$\lambda_{\mathrm{PF}}(\mathbf{L})$",
+    "explained_variance": "explained variance",
+}
+
+#: Rows of readings on a page; a longer table is continued on the next one.
+PAGE_ROWS = 44
+
+#: At the number of the reading that validation chooses.
+_MARK = r"$^\ast$"
+
+_LABELS = ("reading", "measured", "published", "verdict on the reading")
+
+
+def render_discrepancies(
+    frame: pd.DataFrame, spec: Mapping[str, Any], published: PaperFiles, quick: bool = False
+) -> str:
+    """A group of rows for each thing that is open, below what the paper says of it; a line a
+    reading. What is too long for a page is continued in a second table of the same number.
+
+    Args:
+        frame: the tidy table from `discrepancy_table`.
+        spec, published: what that table was made from.
+        quick: stamp the table.
+    """
+    tidy, paper = tidy_cells(frame), {file: cells(one) for file, one in published.items()}
+    pages: list[list[list[list[str]]]] = [[]]
+    count = 0
+    for key, subtable in spec["subtables"].items():
+        lines = [
+            line
+            for row, entry in subtable["rows"].items()
+            for line in _lines((key, row), entry["readings"], tidy, paper)
+        ]
+        if count and count + len(lines) > PAGE_ROWS:
+            pages.append([])
+            count = 0
+        count += len(lines)
+        pages[-1].append([[_title(subtable)], *lines])
+    notes = [
+        r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
+        rf"{_MARK}\,Best of the readings by mean validation metric.",
+        escape(MEAN_RULE) + ".",
+        escape(EXACT_RULE) + ", where numbers have no spread.",
+        *not_run_notes(frame, lambda cell: f"{escape(cell.row)} [{escape(cell.column)}]"),
+    ]
+    tables = []
+    for page in pages:
+        block = blocks_beside([("", tabular("", _LABELS, page, left=2))])
+        own = spec | {"caption": f"{spec['caption']} (Continued.)", "label": ""} if tables else spec
+        last = len(tables) == len(pages) - 1
+        tables.append(assemble(frame, own, [block], notes if last else [], quick))
+    return "\\addtocounter{table}{-1}\n".join(tables)
+
+
+def _title(subtable: Mapping[str, Any]) -> str:
+    text = rf"\emph{{{subtable['caption']}.}} {escape(subtable['source'])}: {subtable['says']}."
+    return rf"\multicolumn{{{len(_LABELS) + 1}}}{{@{{}}p{{0.98\linewidth}}@{{}}}}{{{text}}}"
+
+
+def _lines(
+    place: tuple[str, str],
+    readings: Mapping[str, Mapping[str, Any]],
+    tidy: Cells,
+    paper: Mapping[str, Paper],
+) -> list[list[str]]:
+    lines = []
+    for label, reading in readings.items():
+        cell, at = cell_at(tidy, (*place, label)), reading["published"]
+        printed = paper[at["file"]][at["subtable"], at["row"], at["column"]]
+        measured = NOT_RUN_CELL
+        if pd.notna(cell.mean):
+            decimals = printed.decimals or 0
+            measured = fixed(cell.mean, cell.std, decimals, printed.error_decimals or decimals)
+        if CHOSEN in cell.note:
+            measured += _MARK
+        grey = rf"\flodepublished{{{published_text(cell, printed)}}}"
+        quantity = QUANTITIES.get(reading["quantity"], escape(reading["quantity"]))
+        # The name stands once, in the first of the row's lines.
+        name = "" if lines else rf"\addlinespace[1pt]{escape(place[1])}: {quantity}"
+        verdict = "" if cell.verdict == NOT_RUN else escape(cell.verdict)
+        lines.append([name, escape(label), measured, grey, verdict])
+    return lines
