@@ -16,6 +16,7 @@ from flode.model.operator import Features, Nodes, Operator
 from flode.model.propagation import Request, make_path
 from flode.training.dropout import Dropout
 from flode.training.metrics import METRICS
+from flode.training.optimizer import Adam
 
 #: Epochs between looks at a GPU's results; the results do not depend on it.
 GPU_SYNC_EPOCHS = 20
@@ -145,16 +146,12 @@ class StackedTrainer:
             name: value.detach().clone().requires_grad_(name not in fixed)
             for name, value in values.items()
         }
-        self.optimizer = torch.optim.Adam(
-            [value for name, value in self.values.items() if name not in fixed],
-            lr=self.settings.learning_rate,
-            weight_decay=self.settings.weight_decay,
-            fused=True,
+        self.optimizer = Adam(
+            {name: value for name, value in self.values.items() if name not in fixed},
+            self.settings.learning_rate,
+            self.settings.weight_decay,
+            moments,
         )
-        for name, moment in (moments or {}).items():
-            self.optimizer.state[self.values[name]] = {
-                key: value.clone() for key, value in moment.items()
-            }
 
     @property
     def done(self) -> bool:
@@ -177,7 +174,7 @@ class StackedTrainer:
             self._collect()
             return
         losses = self._losses(outputs[0])
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
         losses.sum().backward()
         self.optimizer.step()
         self.epoch += 1
@@ -236,7 +233,7 @@ class StackedTrainer:
         index = torch.tensor(rows, device=self.device)
         moments = {
             name: {key: entry[index] if entry.dim() else entry for key, entry in moment.items()}
-            for name, moment in self._moments().items()
+            for name, moment in self.optimizer.moments.items()
         }
         values = {name: value.detach()[index] for name, value in self.values.items()}
         self._stack([self.splits[row] for row in rows], values, moments)
@@ -244,21 +241,13 @@ class StackedTrainer:
             setattr(self, name, getattr(self, name)[index])
         self.best_parameters = {name: value[index] for name, value in self.best_parameters.items()}
 
-    def _moments(self) -> dict[str, dict[str, Tensor]]:
-        """The optimiser's state by the parameters' names."""
-        return {
-            name: dict(self.optimizer.state[value])
-            for name, value in self.values.items()
-            if value in self.optimizer.state
-        }
-
     def state_dict(self) -> dict:
         """All that is needed to go on from here, bit for bit: tensors and plain numbers."""
         return {
             "epoch": self.epoch,
             "splits": list(self.splits),
             "values": {name: value.detach() for name, value in self.values.items()},
-            "moments": self._moments(),
+            "moments": self.optimizer.moments,
             **{name: getattr(self, name) for name in _PER_SPLIT},
             "best_parameters": self.best_parameters,
             "finished": [vars(trained) for trained in self.finished],
