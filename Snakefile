@@ -6,11 +6,12 @@
 # compute is data: config/*.yaml, read by flode.experiments.catalogue.
 from pathlib import Path
 
-from snakemake.utils import min_version
+from snakemake.utils import min_version, update_config
 
 from flode import versions
 from flode.devices import wants_gpu
 from flode.experiments.catalogue import Catalogue, Run, one_of
+from flode.experiments.validation import as_yaml
 
 min_version("9.0")
 
@@ -27,6 +28,7 @@ configfile: "config/reproduction.yaml"
 
 
 SCHEMAS = Path(workflow.basedir) / "workflow" / "schemas"
+update_config(config, as_yaml(workflow.config_settings.config))
 catalogue = Catalogue(config, SCHEMAS)
 RESULTS = catalogue.results
 GPU = int(wants_gpu(config["device"]))

@@ -30,8 +30,8 @@ def start_log(path: str | Path, name: str = "") -> logging.Logger:
     def on_exception(kind, error, trace):
         file.stream.write("".join(traceback.format_exception(kind, error, trace)))
         file.flush()
-        message = str(error) if isinstance(error, (ValueError, OSError, RuntimeError)) else ""
-        print(f"{name}: {kind.__name__}: {message or error!r}", file=sys.stderr)
+        told = isinstance(error, (ValueError, OSError, RuntimeError, MemoryError)) and str(error)
+        print(f"{name}: {kind.__name__}: {told or repr(error)}", file=sys.stderr)
         print(f"{name}: the traceback is in {path}", file=sys.stderr)
 
     sys.excepthook = on_exception

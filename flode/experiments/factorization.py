@@ -10,8 +10,9 @@ from pathlib import Path
 import torch
 
 from flode.datasets.graph import Graph, count_graphs
-from flode.devices import resolve_device
+from flode.devices import memory_advice, resolve_device
 from flode.spectral import Factors, factorize, sna
+from flode.spectral.factors import EXACT_NODES
 
 logger = logging.getLogger("flode.factors")
 
@@ -25,19 +26,21 @@ def factorize_graphs(
         graph_file: of the variant.
         settings: ``Catalogue.factor_settings``.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+
+    Raises:
+        ValueError: a damaged graph file, or a device that is not there.
+        MemoryError: too little memory; the message says which setting to change.
     """
-    total = count_graphs(graph_file)
+    total, where = count_graphs(graph_file), resolve_device(device)
     for number in range(total):
         graph = Graph.load(graph_file, number)
         started = time.monotonic()
         laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes, settings["flow"])
-        factors = factorize(
-            laplacian,
-            settings["rank"],
-            settings["tolerance"],
-            resolve_device(device),
-            settings["seed"],
-        )
+        advice = _advice(settings, graph, where)
+        with memory_advice(f"factorisation of {graph_file} on {where}", advice):
+            factors = factorize(
+                laplacian, settings["rank"], settings["tolerance"], where, settings["seed"]
+            )
         logger.info(
             "graph %d of %d: %d nodes, rank %d, %s, explained variance %.4f, %.1f s",
             number + 1,
@@ -49,3 +52,17 @@ def factorize_graphs(
             time.monotonic() - started,
         )
         yield factors.to(dtype=torch.float32)
+
+
+def _advice(settings: Mapping, graph: Graph, device: torch.device) -> str:
+    """What takes less memory; a rank does on graphs that are not factorised whole."""
+    ways = []
+    if graph.num_nodes > EXACT_NODES:
+        rank = settings["rank"] or "none, which takes dense matrices of all nodes"
+        ways.append(f"lower the variant's rank ({rank})")
+    if device.type != "cpu":
+        ways.append("set device: cpu")
+    size = 8 * graph.num_nodes**2 / 2**30
+    ways.append(f"use a machine with more memory: a dense matrix here is {size:.1f} GiB")
+    text = ", or ".join(ways)
+    return text[0].upper() + text[1:] + "."

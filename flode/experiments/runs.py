@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from flode.datasets.graph import Graph
-from flode.devices import resolve_device
+from flode.devices import memory_advice, resolve_device, set_tf32
 from flode.experiments.hyperparameters import architecture_keywords, training_keywords
 from flode.experiments.progress import Progress
 from flode.experiments.provenance import commit, versions
@@ -57,14 +57,28 @@ def run_configuration(
         The content of a run file: what was run, with which versions, and a record a split.
 
     Raises:
-        ValueError: damaged inputs, named.
+        ValueError: damaged inputs, named, or a device that is not there.
+        MemoryError: too little memory; the message says which settings to change.
     """
-    hyperparameters = settings["hyperparameters"]
     where = resolve_device(device)
-    torch.backends.cuda.matmul.allow_tf32 = settings["tf32"]
+    title = f"{settings['variant']}/{settings['configuration']}"
+    with memory_advice(f"{title} on {where}", _advice(settings, splits, where)):
+        return _run(settings, graph_file, factor_file, splits, where, checkpoint)
+
+
+def _run(
+    settings: Mapping,
+    graph_file: str | Path,
+    factor_file: str | Path,
+    splits: Sequence[int],
+    where: torch.device,
+    checkpoint: str | Path | None,
+) -> dict:
+    hyperparameters = settings["hyperparameters"]
+    set_tf32(settings["tf32"])
     title = f"{settings['variant']}/{settings['configuration']}"
     inputs = [_identity(graph_file), _identity(factor_file)]
-    facts = [dict(settings), list(splits), str(where), inputs]
+    facts = [dict(settings), list(splits), where.type, inputs]
     resume = Checkpoint(checkpoint, facts)
     records = resume.records
     progress = Progress(title, len(splits), len(records))
@@ -123,6 +137,20 @@ def run_configuration(
         "commit": commit(),
         "records": sorted(records, key=lambda record: record["split"]),
     }
+
+
+def _advice(settings: Mapping, splits: Sequence[int], device: torch.device) -> str:
+    """What takes less memory, from what costs least."""
+    values = settings["hyperparameters"]
+    ways = []
+    if settings["graphs"] == 1 and len(splits) > 1:
+        ways.append(f"lower training.splits_per_job ({len(splits)} splits side by side)")
+    ways.append(f"lower rank ({values['rank'] or 'all that the factors hold'})")
+    ways.append(f"lower hidden_channels ({values['hidden_channels']})")
+    if device.type != "cpu":
+        ways.append("set device: cpu")
+    text = ", or ".join(ways)
+    return text[0].upper() + text[1:] + "."
 
 
 def _log_record(title: str, record: Mapping) -> None:

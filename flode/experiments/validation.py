@@ -17,6 +17,20 @@ class ConfigurationError(ValueError):
     """The configuration is not as it must be; the message names key, value and what is allowed."""
 
 
+def as_yaml(value):
+    """A value of the command line as YAML reads it from a file: Snakemake leaves the values inside
+    ``--config key='{...}'`` as text, ``1`` as ``"1"``."""
+    if isinstance(value, Mapping):
+        return {key: as_yaml(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [as_yaml(entry) for entry in value]
+    if not isinstance(value, str):
+        return value
+    loader = yaml.SafeLoader("")
+    tag = loader.resolve(yaml.ScalarNode, value, (True, False))
+    return loader.construct_object(yaml.ScalarNode(tag, value))
+
+
 class Schema:
     """A JSON schema in YAML, with references to its neighbours by file name.
 

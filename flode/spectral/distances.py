@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import shortest_path
 
 #: Jackson's constant, as Theorem 4.1 uses it.
 JACKSON = 1 + np.pi**2 / 2
@@ -19,6 +18,8 @@ def graph_distances(matrix: sparse.csr_array) -> np.ndarray:
     Returns:
         ``(N, N)`` float32; 0 on the diagonal, infinite where no directed path leads.
     """
+    from scipy.sparse.csgraph import shortest_path  # slow to import, and trainings need none
+
     pattern = sparse.csr_array(matrix, dtype=float, copy=True)
     pattern.eliminate_zeros()
     return shortest_path(pattern, method="D", unweighted=True).astype(np.float32)
@@ -37,6 +38,8 @@ def alternating_distances(matrix: sparse.csr_array) -> np.ndarray:
     Returns:
         ``(N, N)`` float32, odd; infinite where no alternating walk leads.
     """
+    from scipy.sparse.csgraph import shortest_path  # slow to import, and trainings need none
+
     pattern = sparse.csr_array(matrix, dtype=float, copy=True)
     pattern.eliminate_zeros()
     nodes = pattern.shape[0]

@@ -11,8 +11,9 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import scipy
 import torch
-from scipy import linalg, sparse
+from scipy import sparse
 
 #: Degree of all filters together; each is as steep as rounding allows.
 TOTAL_DEGREE = 24
@@ -41,7 +42,7 @@ def truncated_eigh(
     """Eigenvectors ``(N, rank)`` and eigenvalues of largest modulus of a symmetric matrix."""
     basis = _right_subspace(laplacian, rank, seed)
     small = _in_blocks(basis, lambda block: basis.T @ (laplacian @ block))
-    values, vectors = linalg.eigh((small + small.T) / 2, overwrite_a=True, driver="evd")
+    values, vectors = scipy.linalg.eigh((small + small.T) / 2, overwrite_a=True, driver="evd")
     order = np.argsort(-np.abs(values), kind="stable")[:rank]
     return _rotated(basis, vectors[:, order]), values[order]
 
@@ -52,7 +53,7 @@ def truncated_svd(
     """U ``(N, rank)``, the largest singular values, and V ``(N, rank)``."""
     basis = _right_subspace(laplacian, rank, seed)
     image, triangle = _qr(_in_blocks(basis, lambda block: laplacian @ block))
-    left, values, right = linalg.svd(triangle, overwrite_a=True)
+    left, values, right = scipy.linalg.svd(triangle, overwrite_a=True)
     return (
         _rotated(image, left[:, :rank]),
         values[:rank],
@@ -121,7 +122,7 @@ def _lanczos(gram: Apply, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             break
         beside.append(norm)
         vectors.append(image / norm)
-    ritz, components = linalg.eigh_tridiagonal(diagonal, beside[: len(diagonal) - 1])
+    ritz, components = scipy.linalg.eigh_tridiagonal(diagonal, beside[: len(diagonal) - 1])
     return ritz, components[0] ** 2
 
 

@@ -11,11 +11,13 @@ from torch import Tensor
 
 from flode.datasets.graph import Graph
 from flode.model.architecture import Architecture
-from flode.model.network import Parameters
+from flode.model.network import Masks, Parameters
 from flode.model.operator import Features, Nodes, Operator
 from flode.model.propagation import Request, make_path
+from flode.training.capture import CapturedStep
 from flode.training.dropout import Dropout
 from flode.training.metrics import METRICS
+from flode.training.optimizer import Adam
 
 #: Epochs between looks at a GPU's results; the results do not depend on it.
 GPU_SYNC_EPOCHS = 20
@@ -63,6 +65,12 @@ class Trained:
     validation: float
     parameters: Parameters
     diverged_at: int | None = None
+
+
+def _put(into: Tensor, where: Tensor, values: Tensor) -> None:
+    """Set the splits ``where`` ``(S,)`` of a tensor ``(S, …)`` in place, without a look at them."""
+    where = where.view(-1, *[1] * (into.dim() - 1))
+    into.copy_(torch.where(where, values, into))
 
 
 class Subset:
@@ -114,6 +122,8 @@ class StackedTrainer:
         self.labels = torch.from_numpy(graph.labels).to(self.device)
         self.metric = METRICS[graph.metric]
         self.epoch = 0
+        #: The same, 0-dimensional, where the parameters are.
+        self.count = torch.zeros((), dtype=torch.int64, device=self.device)
         self.finished: list[Trained] = []
         splits = list(range(graph.num_splits)) if splits is None else splits
         start = architecture.initial_parameters(settings.seed)
@@ -130,7 +140,7 @@ class StackedTrainer:
         self.best_epoch = torch.zeros(count, dtype=torch.int64, device=self.device)
         self.stopped_at = torch.zeros(count, dtype=torch.int64, device=self.device)
         self.failed_at = torch.zeros(count, dtype=torch.int64, device=self.device)
-        self.best_parameters = {name: value.clone() for name, value in self.values.items()}
+        self.best_parameters = {n: value.detach().clone() for n, value in self.values.items()}
 
     def _stack(self, splits: list[int], values: Parameters, moments: dict | None = None) -> None:
         """Put these splits side by side."""
@@ -145,16 +155,17 @@ class StackedTrainer:
             name: value.detach().clone().requires_grad_(name not in fixed)
             for name, value in values.items()
         }
-        self.optimizer = torch.optim.Adam(
-            [value for name, value in self.values.items() if name not in fixed],
-            lr=self.settings.learning_rate,
-            weight_decay=self.settings.weight_decay,
-            fused=True,
+        self.optimizer = Adam(
+            {name: value for name, value in self.values.items() if name not in fixed},
+            self.settings.learning_rate,
+            self.settings.weight_decay,
+            moments,
         )
-        for name, moment in (moments or {}).items():
-            self.optimizer.state[self.values[name]] = {
-                key: value.clone() for key, value in moment.items()
-            }
+        self._run = CapturedStep(self._advance, self.device) if self.on_gpu else self._advance
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.device.type == "cuda"
 
     @property
     def done(self) -> bool:
@@ -164,32 +175,33 @@ class StackedTrainer:
         """One epoch: the evaluation of the last step's parameters and the next step, which share
         what they can of one forward pass."""
         training = self.epoch < self.settings.epochs
-        requests = []
         if training:
-            masks = self.dropout.masks(self.epoch)
-            requests.append(Request(self.train.nodes, masks, gradient=True))
+            self._run(self.dropout.masks(self.epoch))
+            self.epoch += 1
+        else:
+            self._evaluate(self.path.logits(self.values, [Request(self.validation.nodes)])[0])
+        if not training or self._sync():
+            self._collect()
+
+    def _advance(self, masks: Masks | None) -> None:
+        """The epoch's work where the parameters are, in place: what a CUDA graph can hold."""
+        requests = [Request(self.train.nodes, masks, gradient=True)]
         if self.epoch:
             requests.append(Request(self.validation.nodes))
         outputs = self.path.logits(self.values, requests)
         if self.epoch:
             self._evaluate(outputs[-1])
-        if not training or (self._sync() and bool((self.stopped_at > 0).all())):
-            self._collect()
-            return
         losses = self._losses(outputs[0])
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
         losses.sum().backward()
         self.optimizer.step()
-        self.epoch += 1
-        with torch.no_grad():
-            failed = ~losses.detach().isfinite() & (self.stopped_at == 0)
-            self.failed_at.masked_fill_(failed, self.epoch)
-            self.stopped_at.masked_fill_(failed, self.epoch)
-        if self._sync():
-            self._collect()
+        self.count += 1
+        failed = ~losses.detach().isfinite() & (self.stopped_at == 0)
+        _put(self.failed_at, failed, self.count)
+        _put(self.stopped_at, failed, self.count)
 
     def _sync(self) -> bool:
-        return self.device.type == "cpu" or self.epoch % GPU_SYNC_EPOCHS == 0
+        return not self.on_gpu or self.epoch % GPU_SYNC_EPOCHS == 0
 
     def _losses(self, logits: Tensor) -> Tensor:
         entropy = torch.nn.functional.cross_entropy(logits, self.train.labels, reduction="none")
@@ -201,16 +213,14 @@ class StackedTrainer:
         # What is no number has no class, though an argmax would name one.
         finite = logits.isfinite().flatten(1).all(dim=1)
         improved = (metric > self.best) & (self.stopped_at == 0) & finite
-        if self.device.type != "cpu" or bool(improved.any()):
-            self.best = torch.where(improved, metric, self.best)
-            self.best_epoch.masked_fill_(improved, self.epoch)
+        if self.on_gpu or bool(improved.any()):
+            _put(self.best, improved, metric)
+            _put(self.best_epoch, improved, self.count)
             for name, value in self.values.items():
-                chosen = improved.view(-1, *[1] * (value.dim() - 1))
-                best = self.best_parameters[name]
-                self.best_parameters[name] = torch.where(chosen, value.detach(), best)
-        stop = self.epoch - self.best_epoch >= self.settings.patience
-        stop = stop | (self.epoch >= self.settings.epochs)
-        self.stopped_at.masked_fill_(stop & (self.stopped_at == 0), self.epoch)
+                _put(self.best_parameters[name], improved, value.detach())
+        stop = self.count - self.best_epoch >= self.settings.patience
+        stop = stop | (self.count >= self.settings.epochs)
+        _put(self.stopped_at, stop & (self.stopped_at == 0), self.count)
 
     @torch.no_grad()
     def _collect(self) -> None:
@@ -231,12 +241,12 @@ class StackedTrainer:
 
     def _keep(self, rows: list[int]) -> None:
         if not rows:
-            self.splits = []
+            self.splits, self._run = [], None
             return
         index = torch.tensor(rows, device=self.device)
         moments = {
             name: {key: entry[index] if entry.dim() else entry for key, entry in moment.items()}
-            for name, moment in self._moments().items()
+            for name, moment in self.optimizer.moments.items()
         }
         values = {name: value.detach()[index] for name, value in self.values.items()}
         self._stack([self.splits[row] for row in rows], values, moments)
@@ -244,21 +254,13 @@ class StackedTrainer:
             setattr(self, name, getattr(self, name)[index])
         self.best_parameters = {name: value[index] for name, value in self.best_parameters.items()}
 
-    def _moments(self) -> dict[str, dict[str, Tensor]]:
-        """The optimiser's state by the parameters' names."""
-        return {
-            name: dict(self.optimizer.state[value])
-            for name, value in self.values.items()
-            if value in self.optimizer.state
-        }
-
     def state_dict(self) -> dict:
         """All that is needed to go on from here, bit for bit: tensors and plain numbers."""
         return {
             "epoch": self.epoch,
             "splits": list(self.splits),
             "values": {name: value.detach() for name, value in self.values.items()},
-            "moments": self._moments(),
+            "moments": self.optimizer.moments,
             **{name: getattr(self, name) for name in _PER_SPLIT},
             "best_parameters": self.best_parameters,
             "finished": [vars(trained) for trained in self.finished],
@@ -271,9 +273,10 @@ class StackedTrainer:
             return value.to(self.device)
 
         self.epoch = state["epoch"]
+        self.count.fill_(self.epoch)
         self.finished = [Trained(**trained) for trained in state["finished"]]
         if not state["splits"]:
-            self.splits = []
+            self.splits, self._run = [], None
             return
         self._stack(
             state["splits"],

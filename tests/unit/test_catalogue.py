@@ -12,7 +12,7 @@ from flode.datasets.features import NORMALIZATIONS
 from flode.datasets.registry import FORMATS, Variant
 from flode.experiments.catalogue import Run
 from flode.experiments.hyperparameters import SHORT_NAMES
-from flode.experiments.validation import ConfigurationError
+from flode.experiments.validation import ConfigurationError, as_yaml
 from tests.configuration import ROOT, SCHEMAS, TINY, catalogue, configuration
 
 VARIANT = "dsbm-alpha0.1-beta0.05"
@@ -259,6 +259,37 @@ def test_settings_change_with_what_they_depend_on_and_nothing_else():
         new = settings(overlay)
         found = tuple(a != b for a, b in zip((graph, factors, training), new, strict=True))
         assert found == changed, overlay
+
+
+def test_values_of_the_command_line_are_what_they_are_in_yaml():
+    """Snakemake itself parses the first level only, and the rest as text."""
+    from snakemake.cli import parse_config
+
+    words = {
+        "training={splits_per_job: 1, tf32: true}": {
+            "training": {"splits_per_job": 1, "tf32": True}
+        },
+        "training={splits_per_job: all}": {"training": {"splits_per_job": "all"}},
+        "data={mirror: /some/folder}": {"data": {"mirror": "/some/folder"}},
+        "data={mirror: null}": {"data": {"mirror": None}},
+        "factors={tolerance: 0.001}": {"factors": {"tolerance": 0.001}},
+        "hyperparameters={exponent: learned, rank: 0.3}": {
+            "hyperparameters": {"exponent": "learned", "rank": 0.3}
+        },
+        "searches={dsbm: {grid: {num_layers: [2, 3]}}}": {
+            "searches": {"dsbm": {"grid": {"num_layers": [2, 3]}}}
+        },
+        "device=cuda:1": {"device": "cuda:1"},
+        "seed=3": {"seed": 3},
+        "quick=true": {"quick": True},
+        "results=": {"results": None},
+        "data={mirror: 'https://host/path?a=b#c'}": {"data": {"mirror": "https://host/path?a=b#c"}},
+        "data={mirror: '*@x'}": {"data": {"mirror": "*@x"}},
+    }
+    for word, expected in words.items():
+        assert as_yaml(parse_config([word])) == expected, word
+    with pytest.raises(ConfigurationError, match=r"training.splits_per_job is 0; allowed is 'all'"):
+        catalogue(as_yaml(parse_config(["training={splits_per_job: 0}"])))
 
 
 def test_the_snakefile_imports_nothing_heavy():

@@ -1,0 +1,112 @@
+"""CUDA graphs on a machine without a GPU: a capture records operators without effect, a replay runs
+them on the same tensors."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten
+
+#: What waits for a GPU or copies from the processor's memory, which a capture refuses.
+FORBIDDEN = {
+    "aten::_local_scalar_dense": "reads a number",
+    "aten::nonzero": "has a size that depends on values",
+    "aten::lift_fresh": "copies from the processor",
+    "aten::manual_seed": "seeds a generator",
+    "aten::random": "draws numbers",
+    "aten::rand": "draws numbers",
+}
+
+
+class Recording(TorchDispatchMode):
+    """Records every operator with its tensors; at the end, what was written to is as before."""
+
+    def __init__(self):
+        super().__init__()
+        self.operators, self.before, self.made = [], {}, set()
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        options = options or {}
+        name = function._schema.name
+        if name in FORBIDDEN:
+            raise RuntimeError(f"operation not permitted when stream is capturing: {name}"
+                               f" {FORBIDDEN[name]}")  # fmt: skip
+        for tensor in written(function, arguments, options):
+            if id(tensor) not in self.made:
+                self.before.setdefault(id(tensor), (tensor, tensor.clone()))
+        out = function(*arguments, **options)
+        # Kept alive, so that no other tensor gets the identity of one that is gone.
+        self.operators.append((function, arguments, options, out))
+        self.made.update(id(part) for part in tree_flatten(out)[0] if torch.is_tensor(part))
+        return out
+
+    def undo(self):
+        for tensor, value in self.before.values():
+            tensor.copy_(value)
+
+    def replay(self):
+        for function, arguments, options, out in self.operators:
+            again = function(*arguments, **options)
+            parts = zip(tree_flatten(out)[0], tree_flatten(again)[0], strict=True)
+            for static, fresh in parts:
+                if not torch.is_tensor(static):
+                    continue
+                if static.layout == torch.sparse_csr:  # on indices that stay
+                    static, fresh = static.values(), fresh.values()
+                if static.data_ptr() != fresh.data_ptr():
+                    static.copy_(fresh)
+
+
+def written(function, arguments, options):
+    """Tensors that an operator writes to."""
+    schema = function._schema.arguments
+    named = [*zip(schema, arguments, strict=False)]
+    named += [(entry, options[entry.name]) for entry in schema if entry.name in options]
+    for entry, value in named:
+        if entry.alias_info is not None and entry.alias_info.is_write:
+            yield from (part for part in tree_flatten(value)[0] if torch.is_tensor(part))
+
+
+class Graph:
+    def __init__(self):
+        self.recording = None
+        self.replays = 0
+
+    @torch.no_grad()
+    def replay(self):
+        self.replays += 1
+        self.recording.replay()
+
+
+class Stream:
+    def __init__(self, device=None):
+        self.device = device
+
+    def wait_stream(self, other):
+        assert isinstance(other, Stream)
+
+
+def emulate(monkeypatch) -> list[Graph]:
+    """Put the emulation in the place of ``torch.cuda``'s; returns the graphs as they are made."""
+    made = []
+
+    @contextlib.contextmanager
+    def graph(cuda_graph, stream):
+        recording = Recording()
+        try:
+            with recording:
+                yield
+        finally:
+            with torch.no_grad():
+                recording.undo()
+        cuda_graph.recording = recording
+        made.append(cuda_graph)
+
+    monkeypatch.setattr(torch.cuda, "Stream", Stream)
+    monkeypatch.setattr(torch.cuda, "current_stream", Stream)
+    monkeypatch.setattr(torch.cuda, "stream", contextlib.nullcontext)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", graph)
+    return made

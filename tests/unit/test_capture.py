@@ -1,0 +1,139 @@
+"""The step that a CUDA graph holds, on a machine without a GPU: see ``tests.cuda_graphs``.
+
+An emulated capture has no effect and keeps every tensor and number of the step it records, and a
+replay runs that on the same tensors. So a step that depended on the epoch, made a tensor anew that
+is read later, looked at a result or drew a mask inside would not train alike, or is refused.
+"""
+
+import dataclasses
+import logging
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from flode.training.capture import WARM_UP, CapturedStep
+from flode.training.trainer import StackedTrainer
+from tests.cuda_graphs import Recording, emulate
+from tests.unit.test_training import MODELS, SETTINGS, random_graph, trainer_of
+
+CASES = {name: {"metric": "accuracy", **options} for name, options in MODELS.items()}
+CASES["auroc"] = {"metric": "auroc"}
+CASES["sparse"] = {"metric": "accuracy", "sparse": True, "encoder_layers": 1, "input_dropout": 0.2}
+
+
+def made(case):
+    options = dict(CASES[case])
+    graph = random_graph(options.pop("undirected", False), metric=options.pop("metric"))
+    if options.pop("sparse", False):
+        kept = np.where(graph.features > 0, graph.features, 0)
+        graph = dataclasses.replace(graph, features=sparse.csr_array(kept))
+    return trainer_of(graph, **options)
+
+
+@pytest.fixture
+def graphs(monkeypatch):
+    """Trainers made from here on believe that they are on a GPU."""
+    monkeypatch.setattr(StackedTrainer, "on_gpu", True)
+    return emulate(monkeypatch)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_replayed_training_is_equal_bit_for_bit(case, monkeypatch):
+    expected = made(case).train_all()
+    monkeypatch.setattr(StackedTrainer, "on_gpu", True)
+    graphs = emulate(monkeypatch)
+    monkeypatch.setattr("flode.training.trainer.GPU_SYNC_EPOCHS", 1)
+    trained = made(case).train_all()
+    # A graph for every number of splits side by side that lasted longer than the warm-up.
+    assert len(graphs) >= 2 and sum(graph.replays for graph in graphs) > 10
+    for one, other in zip(trained, expected, strict=True):
+        assert (one.best_epoch, one.epochs, one.validation, one.diverged_at) == (
+            other.best_epoch,
+            other.epochs,
+            other.validation,
+            other.diverged_at,
+        )
+        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+
+
+def test_a_replayed_training_can_be_resumed(graphs, tmp_path):
+    undisturbed = made("reduced").train_all()
+    killed = made("reduced")
+    for _ in range(12):
+        killed.step()
+    torch.save(killed.state_dict(), tmp_path / "state.pt")
+    resumed = made("reduced")
+    resumed.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    for one, other in zip(undisturbed, resumed.train_all(), strict=True):
+        assert (one.best_epoch, one.epochs) == (other.best_epoch, other.epochs)
+        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+
+
+def test_a_graph_is_captured_after_the_warm_up_and_given_up_with_its_stack(graphs):
+    trainer = made("powers")
+    for _ in range(WARM_UP):
+        trainer.step()
+    assert not graphs
+    trainer.step()
+    assert [graph.replays for graph in graphs] == [1]
+    trainer.train_all()
+    assert trainer._run is None
+
+
+def test_where_a_step_cannot_be_captured_it_is_called_as_it_is(graphs, monkeypatch, caplog):
+    evaluate = StackedTrainer._evaluate
+
+    def looking(self, logits):
+        assert logits.sum().item() is not None
+        evaluate(self, logits)
+
+    expected = made("general").train_all()
+    graphs.clear()
+    monkeypatch.setattr(StackedTrainer, "_evaluate", looking)
+    with caplog.at_level(logging.WARNING, "flode.capture"):
+        trained = made("general").train_all()
+    assert not graphs
+    assert "no CUDA graph of the training step" in caplog.text and "reads a number" in caplog.text
+    for one, other in zip(trained, expected, strict=True):
+        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+
+
+def test_a_capture_that_runs_out_of_memory_is_no_reason_to_go_on(graphs):
+    def step(masks):
+        if step.calls == WARM_UP:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        step.calls += 1
+
+    step.calls = 0
+    captured = CapturedStep(step, torch.device("cpu"))
+    for _ in range(WARM_UP):
+        captured(None)
+    with pytest.raises(torch.OutOfMemoryError):
+        captured(None)
+
+
+def test_the_emulation_sees_a_number_that_changes():
+    """Were it not for this, the tests above could not fail."""
+    total, number = torch.zeros(()), 1.0
+
+    def add():
+        total.add_(number)
+
+    recording = Recording()
+    with recording:
+        add()
+    recording.undo()
+    assert total == 0
+    number = 10.0
+    recording.replay()
+    assert total == 1  # as on a GPU: what it was when captured
+    with pytest.raises(RuntimeError, match="reads a number"), Recording():
+        total.item()
+
+
+def test_steps_without_a_gpu_are_not_captured():
+    trainer = made("spectral")
+    assert not trainer.on_gpu and trainer._run == trainer._advance
+    assert SETTINGS.epochs > WARM_UP
