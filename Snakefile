@@ -42,6 +42,7 @@ wildcard_constraints:
 include: "workflow/rules/data.smk"
 include: "workflow/rules/graphs.smk"
 include: "workflow/rules/training.smk"
+include: "workflow/models/rules/models.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"

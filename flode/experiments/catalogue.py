@@ -64,6 +64,10 @@ class Catalogue(Variants):
             for variant, values in points.items()
         }
 
+    def searched_runs(self, search: str) -> list[Run]:
+        """Runs that a search chooses from."""
+        return [run for runs in self.search_runs(search).values() for run in runs]
+
     def _candidates(
         self, variant: str, fixed: Mapping, points: Iterable[Mapping], where: str
     ) -> dict[Run, dict]:
@@ -169,8 +173,8 @@ class Catalogue(Variants):
         }
 
     def study_inputs(self, study: str) -> dict[str, list[str]]:
-        """Files that a study is made from: ``runs``, and ``graphs`` and ``factors`` in the order of
-        the study's graphs."""
+        """Files that a study is made from: ``runs``, ``models`` of those whose models are kept, and
+        ``graphs`` and ``factors`` in the order of the study's graphs."""
         variants = self._entry("studies", study).get("graphs", {}).values()
         runs = [
             run
@@ -180,6 +184,7 @@ class Catalogue(Variants):
         ]
         return {
             "runs": self.files_of(dict.fromkeys(runs)),
+            "models": self.model_files(dict.fromkeys(runs)),
             "graphs": [f"{self.results}/graphs/{variant}.npz" for variant in variants],
             "factors": [f"{self.results}/factors/{variant}.safetensors" for variant in variants],
         }

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import flode
 from flode.datasets.dsbm import generate_graphs
 from flode.datasets.graph import Graph, count_graphs, save_graphs
 from flode.experiments.catalogue import Run
@@ -112,6 +113,19 @@ def test_train(folder, configuration, splits):
     assert not (folder / f"{PREFIX}/.partial").exists() or not list(
         (folder / f"{PREFIX}/.partial").rglob("*.pt")
     )
+
+
+def test_train_keeping_models(folder):
+    write_overlay(folder, TINY, {"training": {"save_models": [f"{VARIANT}/layers=2"]}})
+    put_graphs(folder)
+    put_factors(folder)
+    name = f"{VARIANT}/layers=2/splits-1-1"
+    run_alone(folder, "train_keeping_models", f"{PREFIX}/runs/{name}.json")
+    (record,) = json.loads((folder / f"{PREFIX}/runs/{name}.json").read_text())["records"]
+    model = flode.load_model(folder / f"{PREFIX}/models/{name}.safetensors", split=1)
+    graph, factors = Graph.load(folder / GRAPHS, 1), Factors.load(folder / FACTORS, 1)
+    right = model(graph.features, factors).argmax(dim=1).numpy() == graph.labels
+    assert right[graph.test[0]].mean() == pytest.approx(record["test"])
 
 
 def test_table(folder):

@@ -35,11 +35,8 @@ rule train:
 
 rule search:
     input:
-        lambda wildcards: catalogue.files_of(
-            run
-            for candidates in catalogue.search_runs(wildcards.search).values()
-            for run in candidates
-        ),
+        runs=lambda wildcards: catalogue.files_of(catalogue.searched_runs(wildcards.search)),
+        models=lambda wildcards: catalogue.model_files(catalogue.searched_runs(wildcards.search)),
     output:
         f"{RESULTS}/search/{{search}}.csv",
     log:

@@ -1,0 +1,24 @@
+"""Train the splits of one run file, and keep their models."""
+
+from flode.logs import start_log
+
+start_log(snakemake.log[0], "train")
+
+import torch
+
+from flode.experiments.models import TrainedModels
+from flode.experiments.runs import run_configuration, write_run
+
+torch.set_num_threads(snakemake.threads)
+models = TrainedModels()
+document = run_configuration(
+    snakemake.params.settings,
+    snakemake.input.graphs,
+    snakemake.input.factors,
+    snakemake.params.splits,
+    device=snakemake.resources.device,
+    checkpoint=snakemake.params.checkpoint,
+    models=models,
+)
+models.save(snakemake.output.models, document)
+write_run(document, snakemake.output.run, snakemake.params.checkpoint)
