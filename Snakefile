@@ -11,6 +11,8 @@ from snakemake.utils import min_version
 from flode import versions
 from flode.devices import wants_gpu
 from flode.experiments.catalogue import Catalogue, Run, one_of
+from flode.experiments.cleaning import computed_files, raw_files
+from flode.experiments.hyperparameters import CONFIGURATION
 
 min_version("9.0")
 
@@ -34,7 +36,7 @@ GPU = int(wants_gpu(config["device"]))
 wildcard_constraints:
     variant=one_of(catalogue.variants),
     source=one_of(config["sources"]),
-    configuration=r"[a-z_]+(=[^/,]+(,[a-z_]+=[^/,]+)*)?",
+    configuration=CONFIGURATION,
     first=r"0|[1-9]\d*",
     last=r"0|[1-9]\d*",
 
@@ -46,6 +48,7 @@ include: "workflow/models/rules/models.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/clean.smk"
 
 
 rule all:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flode import versions
+from flode.datasets.manifest import ManifestRow
 from flode.datasets.registry import FORMATS, Registry, Variant
 from flode.experiments.hyperparameters import (
     DEFAULT,
@@ -64,6 +65,11 @@ class Variants:
     def results(self) -> str:
         """Prefix of everything the workflow writes."""
         return self.config["results"]
+
+    @property
+    def manifest(self) -> Mapping[tuple[str, str], ManifestRow]:
+        """What the bytes of each raw file, ``(source, path)``, must be."""
+        return self._registry.manifest
 
     @property
     def variants(self) -> list[str]:

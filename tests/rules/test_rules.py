@@ -239,3 +239,24 @@ def test_a_study_of_a_series_of_runs_and_its_figure(folder):
     assert frame["configuration"].tolist() == ["rank=5", "default"]
     assert frame["x"].tolist() == [5, Factors.load(folder / FACTORS).rank]
     run_alone(folder, "figure", f"{PREFIX}/figures/own.pdf")
+
+
+def test_clean(folder):
+    put_graphs(folder)
+    put_runs(folder, [Run(VARIANT)])
+    mine = folder / PREFIX / "tables" / "mine.csv"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    raw = folder / "results/raw/planetoid/data/ind.cora.graph"
+    raw.parent.mkdir(parents=True)
+    raw.write_text("raw")
+    snakemake(folder, "clean", "-n")
+    assert (folder / GRAPHS).exists()
+    done = snakemake(folder, "clean")
+    assert "files removed: 2" in done.stdout
+    assert "does not make: 1, such as results/tiny/tables/mine.csv" in done.stdout
+    left = {str(path.relative_to(folder)) for path in (folder / "results").rglob("*.*")}
+    expected = {f"{PREFIX}/tables/mine.csv", f"{PREFIX}/logs/clean.log"}
+    assert left == expected | {"results/raw/planetoid/data/ind.cora.graph"}
+    snakemake(folder, "clean_all")
+    assert mine.exists() and not raw.exists()
