@@ -13,6 +13,7 @@ from pathlib import Path
 
 from flode import versions
 from flode.experiments.checks import check_figure, check_study, check_table
+from flode.experiments.defaults import located
 from flode.experiments.hyperparameters import DEFAULT, SHORT_NAMES
 from flode.experiments.validation import ConfigurationError, Schema
 from flode.experiments.variants import Run, Variants
@@ -29,8 +30,9 @@ class Catalogue(Variants):
     """The configuration, checked.
 
     Args:
-        config: the merged configuration.
-        schemas: folder of the JSON schemas.
+        config: the merged configuration. Files that it names are sought in the working directory,
+            then in the workflow's.
+        schemas: folder of the JSON schemas, ``workflow/schemas`` of the workflow.
 
     Raises:
         ConfigurationError: a key, type or value that is not allowed, or a name that is not there.
@@ -38,6 +40,7 @@ class Catalogue(Variants):
 
     def __init__(self, config: Mapping, schemas: str | Path):
         Schema(Path(schemas) / "config.schema.yaml").check(config)
+        config = located(config, Path(schemas).parents[1])
         super().__init__(config, Schema(Path(schemas) / "hyperparameters.schema.yaml"))
         for search in config["searches"]:
             self.search_runs(search)
