@@ -11,33 +11,42 @@ from snakemake.utils import min_version, update_config
 from flode import versions
 from flode.devices import wants_gpu
 from flode.experiments.catalogue import Catalogue, Run, one_of
-from flode.experiments.validation import as_yaml
+from flode.experiments.cleaning import computed_files, raw_files
+from flode.experiments.defaults import completed
+from flode.experiments.hyperparameters import CONFIGURATION
+from flode.experiments.validation import ConfigurationError, as_yaml
 
 min_version("9.0")
 
 
-configfile: "config/config.yaml"
-configfile: "config/dsbm.yaml"
-configfile: "config/datasets.yaml"
-configfile: "config/node_classification.yaml"
-configfile: "config/ablation.yaml"
-configfile: "config/depth.yaml"
-configfile: "config/studies.yaml"
-configfile: "config/discrepancies.yaml"
-configfile: "config/reproduction.yaml"
+# Folder of this file, also where another workflow has it as a module.
+HERE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
+NAMES = "config dsbm datasets node_classification ablation depth studies discrepancies reproduction"
+CONFIG = [HERE / "config" / f"{name}.yaml" for name in NAMES.split()]
+
+for file in CONFIG:
+
+    configfile: file
 
 
-SCHEMAS = Path(workflow.basedir) / "workflow" / "schemas"
 update_config(config, as_yaml(workflow.config_settings.config))
+if HERE != Path(workflow.basedir):
+    # The `config:` of a module replaces those files: what it does not say is still as they say.
+    config = completed(config, CONFIG)
+SCHEMAS = HERE / "workflow" / "schemas"
 catalogue = Catalogue(config, SCHEMAS)
 RESULTS = catalogue.results
 GPU = int(wants_gpu(config["device"]))
+if workflow.modifier.path_modifier.replace_prefix(RESULTS) != RESULTS:
+    raise ConfigurationError(
+        "a module's prefix is not allowed here; set `results` in its `config:`"
+    )
 
 
 wildcard_constraints:
     variant=one_of(catalogue.variants),
     source=one_of(config["sources"]),
-    configuration=r"[a-z_]+(=[^/,]+(,[a-z_]+=[^/,]+)*)?",
+    configuration=CONFIGURATION,
     first=r"0|[1-9]\d*",
     last=r"0|[1-9]\d*",
 
@@ -49,10 +58,10 @@ include: "workflow/rules/studies.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/partial.smk"
+include: "workflow/rules/clean.smk"
 
 
 rule all:
-    default_target: True
     input:
         expand(
             f"{RESULTS}/tables/{{table}}.{{ext}}",

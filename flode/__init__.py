@@ -15,6 +15,8 @@ _HOMES = {
     "Graph": "flode.datasets.graph",
     "dirichlet_energy": "flode.spectral",
     "factorize": "flode.spectral",
+    "load_model": "flode.experiments.models",
+    "load_predictions": "flode.experiments.models",
     "node_homophily": "flode.spectral",
     "normalized_dirichlet_energy": "flode.spectral",
     "sna": "flode.spectral",

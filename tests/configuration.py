@@ -1,12 +1,11 @@
 """The repository's configuration, for tests that change some of it."""
 
-import copy
 import functools
 from pathlib import Path
 
-import yaml
-
 from flode.experiments.catalogue import Catalogue
+from flode.experiments.defaults import completed
+from flode.experiments.defaults import merged as merge
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = ROOT / "workflow" / "schemas"
@@ -49,15 +48,6 @@ TINY = {
 }
 
 
-def merge(base, overlay):
-    """Overlay nested mappings, as Snakemake merges configuration files."""
-    merged = copy.deepcopy(base)
-    for key, value in overlay.items():
-        nested = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = merge(merged[key], value) if nested else copy.deepcopy(value)
-    return merged
-
-
 def configuration(overlay=None):
     """The merged configuration of the repository, with an overlay."""
     return merge(_repository(), overlay or {})
@@ -65,11 +55,7 @@ def configuration(overlay=None):
 
 @functools.cache
 def _repository():
-    merged = {}
-    for name in FILES:
-        text = (ROOT / "config" / name).read_text(encoding="utf-8")
-        merged = merge(merged, yaml.safe_load(text))
-    return merged
+    return completed({}, [ROOT / "config" / name for name in FILES])
 
 
 def catalogue(overlay=None):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from flode import versions
 from flode.experiments.checks import check_figure, check_generated, check_study, check_table
+from flode.experiments.defaults import located
 from flode.experiments.hyperparameters import DEFAULT, SHORT_NAMES
 from flode.experiments.readings import (
     completed_rows,
@@ -35,8 +36,9 @@ class Catalogue(Variants):
     """The configuration, checked.
 
     Args:
-        config: the merged configuration; entries that an overlay sets to null are left out.
-        schemas: folder of the JSON schemas.
+        config: the merged configuration; entries that an overlay sets to null are left out. Files
+            that it names are sought in the working directory, then in the workflow's.
+        schemas: folder of the JSON schemas, ``workflow/schemas`` of the workflow.
 
     Raises:
         ConfigurationError: a key, type or value that is not allowed, or a name that is not there.
@@ -45,6 +47,7 @@ class Catalogue(Variants):
     def __init__(self, config: Mapping, schemas: str | Path):
         config = without_removed(config)
         Schema(Path(schemas) / "config.schema.yaml").check(config)
+        config = located(config, Path(schemas).parents[1])
         super().__init__(config, Schema(Path(schemas) / "hyperparameters.schema.yaml"))
         check_generated(self)
         for search in config["searches"]:
@@ -71,6 +74,10 @@ class Catalogue(Variants):
             variant: self.candidates(variant, {}, values, where)
             for variant, values in points.items()
         }
+
+    def searched_runs(self, search: str) -> list[Run]:
+        """Runs that a search chooses from."""
+        return [run for runs in self.search_runs(search).values() for run in runs]
 
     def candidates(
         self, variant: str, fixed: Mapping, points: Iterable[Mapping], where: str
@@ -178,8 +185,8 @@ class Catalogue(Variants):
         }
 
     def study_inputs(self, study: str) -> dict[str, list[str]]:
-        """Files that a study is made from: ``runs``, and ``graphs`` and ``factors`` in the order of
-        the study's graphs."""
+        """Files that a study is made from: ``runs``, ``models`` of those whose models are kept, and
+        ``graphs`` and ``factors`` in the order of the study's graphs."""
         variants = self._entry("studies", study).get("graphs", {}).values()
         runs = [
             run
@@ -189,6 +196,7 @@ class Catalogue(Variants):
         ]
         return {
             "runs": self.files_of(dict.fromkeys(runs)),
+            "models": self.model_files(dict.fromkeys(runs)),
             "graphs": [f"{self.results}/graphs/{variant}.npz" for variant in variants],
             "factors": [f"{self.results}/factors/{variant}.safetensors" for variant in variants],
         }

@@ -39,6 +39,9 @@ _LONG_NAMES = {short: name for name, short in SHORT_NAMES.items()}
 
 DEFAULT = "default"
 
+#: What names of configurations look like, as a regular expression.
+CONFIGURATION = r"[a-z_]+(=[^/,]+(,[a-z_]+=[^/,]+)*)?"
+
 #: Of the keywords of ``flode.model.Architecture``, those that are hyperparameters of the same name.
 _ARCHITECTURE = (
     "hidden_channels",

@@ -15,12 +15,12 @@ import torch
 from flode.datasets.graph import Graph
 from flode.devices import memory_advice, resolve_device, set_tf32
 from flode.experiments.hyperparameters import architecture_keywords, training_keywords
+from flode.experiments.models import TrainedModels
 from flode.experiments.progress import Progress
 from flode.experiments.provenance import commit, versions
 from flode.files import atomic_write
 from flode.model import Architecture, Operator
 from flode.spectral import Factors, sna
-from flode.spectral.factors import resolve_rank
 from flode.training.evaluation import evaluate
 from flode.training.trainer import StackedTrainer, TrainingSettings
 
@@ -41,6 +41,7 @@ def run_configuration(
     *,
     device: str = "auto",
     checkpoint: str | Path | None = None,
+    models: TrainedModels | None = None,
 ) -> dict:
     """Train splits of a configuration and report them.
 
@@ -52,6 +53,7 @@ def run_configuration(
         splits: which splits. Where a variant has several graphs, split k is graph k's own.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         checkpoint: side file to resume from and to save to; deleted by :func:`write_run`.
+        models: takes the parameters and logits of each split, where they are to be kept.
 
     Returns:
         The content of a run file: what was run, with which versions, and a record a split.
@@ -63,7 +65,7 @@ def run_configuration(
     where = resolve_device(device)
     title = f"{settings['variant']}/{settings['configuration']}"
     with memory_advice(f"{title} on {where}", _advice(settings, splits, where)):
-        return _run(settings, graph_file, factor_file, splits, where, checkpoint)
+        return _run(settings, graph_file, factor_file, splits, where, checkpoint, models)
 
 
 def _run(
@@ -73,13 +75,14 @@ def _run(
     splits: Sequence[int],
     where: torch.device,
     checkpoint: str | Path | None,
+    models: TrainedModels | None,
 ) -> dict:
     hyperparameters = settings["hyperparameters"]
     set_tf32(settings["tf32"])
     title = f"{settings['variant']}/{settings['configuration']}"
     inputs = [_identity(graph_file), _identity(factor_file)]
     facts = [dict(settings), list(splits), where.type, inputs]
-    resume = Checkpoint(checkpoint, facts)
+    resume = Checkpoint(checkpoint, facts, models=models)
     records = resume.records
     progress = Progress(title, len(splits), len(records))
     metric = None
@@ -119,6 +122,8 @@ def _run(
             record = evaluate(trainer.path, one, graph, laplacian)
             record = {"split": one.split + offset, **record, "seconds": seconds / len(trained)}
             records.append(record)
+            if models is not None:
+                models.add(record["split"], trainer.path, one)
             _log_record(title, record)
         logger.info("%s: trained %d of %d splits", title, len(records), len(splits))
         progress.done = len(records)
@@ -193,13 +198,23 @@ def _remove(checkpoint: Path) -> None:
 
 
 class Checkpoint:
-    """Side file of a training: finished records and the state of the trainer at work.
+    """Side file of a training: finished records (and models, where they are kept) and the state of
+    the trainer at work.
 
     It is no Snakemake output, so it outlives a failed or killed job. One that was written under
     other settings, inputs or versions is ignored.
     """
 
-    def __init__(self, path: str | Path | None, facts: list, seconds: float = CHECKPOINT_SECONDS):
+    def __init__(
+        self,
+        path: str | Path | None,
+        facts: list,
+        seconds: float = CHECKPOINT_SECONDS,
+        models: TrainedModels | None = None,
+    ):
+        # A side file without models is of no use where they are to be kept.
+        facts = facts if models is None else [*facts, "models"]
+        self.models = models
         self.path = None if path is None else Path(path)
         self.seconds = seconds
         self.last = time.monotonic()
@@ -222,6 +237,8 @@ class Checkpoint:
             logger.info("%s is of another configuration; starting afresh", self.path)
             return
         self.records, self._trainer = json.loads(stored["records"]), stored["trainer"]
+        if self.models is not None:
+            self.models.tensors = stored["models"]
         logger.info("resuming from %s: %d splits done", self.path, len(self.records))
 
     def restore(self, trainer: StackedTrainer) -> None:
@@ -247,6 +264,8 @@ class Checkpoint:
             "records": json.dumps(self.records),
             "trainer": state,
         }
+        if self.models is not None:
+            stored["models"] = self.models.tensors
         with atomic_write(self.path) as temporary:
             torch.save(stored, temporary)
 
@@ -271,12 +290,4 @@ def _operator(factors: Factors, rank, graph: Graph, device: torch.device) -> Ope
             f"the factors have {factors.num_nodes} nodes, the graph {graph.num_nodes}; delete the"
             " factor file to have it made again"
         )
-    if rank is not None:
-        wanted = resolve_rank(rank, factors.num_nodes)
-        if wanted > factors.rank and factors.truncated:
-            raise ValueError(
-                f"rank {rank} asks for {wanted} singular values, but the factor file holds"
-                f" {factors.rank} of them; raise the variant's rank"
-            )
-        factors = factors.truncate(wanted)
-    return Operator(factors, device=device)
+    return Operator(factors.leading(rank), device=device)

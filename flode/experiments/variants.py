@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from flode import versions
+from flode.datasets.manifest import ManifestRow
 from flode.datasets.registry import FORMATS, Dataset, Registry, Variant
 from flode.experiments.hyperparameters import (
     DEFAULT,
@@ -53,6 +56,7 @@ class Variants:
         for variant in self.variants:
             self._check_variant(variant)
             self.hyperparameters(Run(variant))
+        self._check_kept_models()
         try:
             self._registry = Registry.from_config(self.config, config["data"]["manifest"])
         except (OSError, ValueError) as error:
@@ -62,6 +66,11 @@ class Variants:
     def results(self) -> str:
         """Prefix of everything the workflow writes."""
         return self.config["results"]
+
+    @property
+    def manifest(self) -> Mapping[tuple[str, str], ManifestRow]:
+        """What the bytes of each raw file, ``(source, path)``, must be."""
+        return self._registry.manifest
 
     @property
     def variants(self) -> list[str]:
@@ -155,6 +164,36 @@ class Variants:
             f"{self.results}/runs/{run.variant}/{run.configuration}"
             f"/splits-{first}-{min(first + size, total) - 1}.json"
             for first in range(0, total, size)
+        ]
+
+    def keeps_models(self, run: Run) -> bool:
+        """Whether ``training.save_models`` names a run, by its variant or in full."""
+        named = self.config["training"]["save_models"]
+        return named == "all" or (
+            named != "none" and not {run.variant, _full_name(run)}.isdisjoint(named)
+        )
+
+    @property
+    def kept_variants(self) -> str:
+        """A regular expression of the variants in paths ``<variant>/<configuration>/...`` of runs
+        whose models are kept."""
+        named = self.config["training"]["save_models"]
+        if named in ("all", "none"):
+            return "|".join(map(re.escape, self.variants)) if named == "all" else r"(?!)"
+        split = (name.partition("/") for name in named)
+        return "|".join(
+            f"{re.escape(variant)}(?=/{re.escape(configuration)}{'/' if configuration else ''})"
+            for variant, _, configuration in split
+        )
+
+    def model_files(self, runs: Iterable[Run]) -> list[str]:
+        """Files of the models of those of these runs whose models are kept."""
+        return [
+            f"{self.results}/models/{Path(file).relative_to(f'{self.results}/runs').with_suffix('')}"
+            ".safetensors"
+            for run in runs
+            if self.keeps_models(run)
+            for file in self.run_files(run)
         ]
 
     def checkpoint_file(self, run: Run, first: str, last: str) -> str:
@@ -340,6 +379,16 @@ class Variants:
                 f" {train} training nodes each"
             )
 
+    def _check_kept_models(self) -> None:
+        named = self.config["training"]["save_models"]
+        for name in [] if named in ("all", "none") else named:
+            variant, slash, configuration = name.partition("/")
+            self._lookup("variants", variant, f"training.save_models: {name!r}")
+            try:
+                self.hyperparameters(Run(variant, configuration if slash else DEFAULT))
+            except ConfigurationError as error:
+                raise ConfigurationError(f"training.save_models: {name!r}: {error}") from error
+
     def _entry(self, group: str, name: str) -> dict:
         self._lookup(group, name, group)
         return self.config[group][name]
@@ -352,6 +401,10 @@ class Variants:
             raise ConfigurationError(
                 f"{where}: there is no {name!r} among {group}{hint}; there are {', '.join(known)}"
             )
+
+
+def _full_name(run: Run) -> str:
+    return f"{run.variant}/{run.configuration}"
 
 
 def _in_order(value):

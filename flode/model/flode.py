@@ -22,6 +22,8 @@ class FLODE(nn.Module):
         in_channels, hidden_channels, out_channels, num_layers, ...: see
             :class:`flode.model.architecture.Architecture`, which takes the same keywords.
         path: ``auto``, or the name of a propagation path to force; all give the same numbers.
+        rank: propagate with this many leading singular values: None for all that the factors hold,
+            a count, or a fraction of N.
 
     Example:
         >>> factors = factorize(sna(edge_index, None, num_nodes))
@@ -39,6 +41,7 @@ class FLODE(nn.Module):
         out_channels: int,
         num_layers: int = 1,
         path: str = "auto",
+        rank: int | float | None = None,
         **options,
     ):
         super().__init__()
@@ -50,6 +53,7 @@ class FLODE(nn.Module):
             in_channels, hidden_channels, out_channels, num_layers, **options
         )
         self.path = path
+        self.rank = rank
         self.names = {}
         for name, value in self.architecture.initial_parameters().items():
             # Module attributes cannot hold a dot.
@@ -101,8 +105,8 @@ class FLODE(nn.Module):
             ``(N, classes)`` or ``(n, classes)`` logits, moduli of complex numbers.
 
         Raises:
-            ValueError: features that do not fit the graph or ``in_channels``, or an index of
-                another dtype.
+            ValueError: features that do not fit the graph or ``in_channels``, an index of another
+                dtype, or fewer singular values than ``rank`` asks for.
         """
         if not isinstance(factors, Factors):
             raise ValueError(
@@ -152,7 +156,7 @@ class FLODE(nn.Module):
 
     def _operator(self, factors: Factors) -> Operator:
         parameter = self.channel_mixing
-        return operator_of(factors, parameter.dtype, parameter.device)
+        return operator_of(factors, parameter.dtype, parameter.device, self.rank)
 
     def _draw_masks(self, features: Features, num_decoded: int) -> Masks:
         architecture, like = self.architecture, self.channel_mixing

@@ -130,12 +130,19 @@ class Operator:
 _OPERATORS: WeakKeyDictionary[Factors, dict] = WeakKeyDictionary()
 
 
-def operator_of(factors: Factors, dtype: torch.dtype, device: torch.device) -> Operator:
-    """The operator of these factors, made once and kept as long as they live."""
+def operator_of(
+    factors: Factors,
+    dtype: torch.dtype,
+    device: torch.device,
+    rank: int | float | None = None,
+) -> Operator:
+    """The operator of (the leading ``rank`` of) these factors, made once and kept as long as they
+    live."""
     made = _OPERATORS.setdefault(factors, {})
-    if (dtype, device) not in made:
-        made[dtype, device] = Operator(factors, dtype, device)
-    return made[dtype, device]
+    key = (dtype, device, rank)
+    if key not in made:
+        made[key] = Operator(factors.leading(rank), dtype, device)
+    return made[key]
 
 
 class Features:

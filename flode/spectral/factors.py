@@ -76,6 +76,23 @@ class Factors:
             self.left[:, :rank].contiguous(), self.values[:rank], right, self.total_variance, True
         )
 
+    def leading(self, rank: int | float | None) -> Factors:
+        """The leading singular values that a rank asks for: None for all that are here, a count, or
+        a fraction of N.
+
+        Raises:
+            ValueError: a rank out of bounds, or more than a truncated factorisation holds.
+        """
+        wanted = resolve_rank(rank, self.num_nodes)
+        if wanted is None:
+            return self
+        if wanted > self.rank and self.truncated:
+            raise ValueError(
+                f"rank {rank} asks for {wanted} singular values, but the factors hold {self.rank}"
+                " of them; factorise with a larger rank (in the workflow, the variant's)"
+            )
+        return self.truncate(wanted)
+
     def to(
         self,
         device: torch.device | str | None = None,

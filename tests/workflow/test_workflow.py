@@ -113,6 +113,40 @@ def test_a_change_reruns_what_depends_on_it_and_nothing_else(finished, change, r
     assert not kept & jobs
 
 
+def test_models_are_kept_of_the_runs_named_and_no_other_run_is_trained_again(tmp_path):
+    folder = working_copy(tmp_path, TINY)
+    variants = [f"dsbm-alpha0.1-beta{beta}" for beta in ("0.2", "0.3")]
+    study = {
+        "studies": {
+            "own": {
+                "kind": "truncated_svd",
+                "graphs": {name: name for name in variants},
+                "series": {"ranks": {"points": [{"rank": None}]}},
+            }
+        }
+    }
+    target = f"{PREFIX}/studies/own.csv"
+    kept = {"training": {"save_models": [variants[1]]}}
+    runs = [folder / f"{PREFIX}/runs/{name}/default/splits-0-1.json" for name in variants]
+    write_overlay(folder, TINY, study)
+    snakemake(folder, target)
+    plain = [(without_times(run), run.stat().st_mtime_ns) for run in runs]
+
+    write_overlay(folder, TINY, study, kept)
+    snakemake(folder, target)
+    again = [(without_times(run), run.stat().st_mtime_ns) for run in runs]
+    assert again[0] == plain[0], "a run that is not named is left alone"
+    assert again[1][0] == plain[1][0] and again[1][1] > plain[1][1]
+    (models,) = (folder / PREFIX / "models").rglob("*.safetensors")
+    assert models.parts[-3:] == (variants[1], "default", "splits-0-1.safetensors")
+    assert "Nothing to be done" in snakemake(folder, target, "-n").stdout
+
+    write_overlay(folder, TINY, study)
+    done = snakemake(folder, target)
+    assert models.exists() and "Training" not in done.stdout
+    assert again == [(without_times(run), run.stat().st_mtime_ns) for run in runs]
+
+
 def test_a_bad_configuration_is_refused_before_any_job(tmp_path):
     folder = working_copy(tmp_path, TINY)
     write_overlay(folder, TINY, {"hyperparameters": {"learning_rte": 0.1}})

@@ -1,15 +1,12 @@
 # Raw data: fetched, verified, and only then given their names; in a quick run, generated.
 
 
-localrules:
-    download,
-
-
 rule download:
     output:
         f"{config['data']['folder']}/{{source}}/{{path}}",
     log:
         f"{RESULTS}/logs/download/{{source}}/{{path}}.log",
+    localrule: True
     resources:
         # No parameter: a file that has been verified is not fetched again from elsewhere.
         mirror=config["data"]["mirror"] or "",

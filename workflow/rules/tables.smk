@@ -24,7 +24,8 @@ rule statistics:
 rule table:
     input:
         runs=lambda wildcards: catalogue.table_files(wildcards.table),
-        published=lambda wildcards: config["tables"][wildcards.table].get("published", []),
+        models=lambda wildcards: catalogue.model_files(catalogue.table_runs(wildcards.table)),
+        published=lambda wildcards: catalogue.config["tables"][wildcards.table].get("published", []),
     output:
         csv=f"{RESULTS}/tables/{{table}}.csv",
         tex=f"{RESULTS}/tables/{{table}}.tex",

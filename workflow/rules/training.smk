@@ -6,7 +6,7 @@ rule train:
         graphs=f"{RESULTS}/graphs/{{variant}}.npz",
         factors=f"{RESULTS}/factors/{{variant}}.safetensors",
     output:
-        f"{RESULTS}/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.json",
+        run=f"{RESULTS}/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.json",
     log:
         f"{RESULTS}/logs/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.log",
     benchmark:
@@ -33,13 +33,22 @@ rule train:
         "../scripts/train.py"
 
 
+# The same, with the models of `training.save_models` kept.
+use rule train as train_keeping_models with:
+    output:
+        run=rules.train.output.run,
+        models=f"{RESULTS}/models/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.safetensors",
+    wildcard_constraints:
+        variant=catalogue.kept_variants,
+
+
+ruleorder: train_keeping_models > train
+
+
 rule search:
     input:
-        lambda wildcards: catalogue.files_of(
-            run
-            for candidates in catalogue.search_runs(wildcards.search).values()
-            for run in candidates
-        ),
+        runs=lambda wildcards: catalogue.files_of(catalogue.searched_runs(wildcards.search)),
+        models=lambda wildcards: catalogue.model_files(catalogue.searched_runs(wildcards.search)),
     output:
         f"{RESULTS}/search/{{search}}.csv",
     log:

@@ -1,4 +1,4 @@
-"""Train the splits of one run file."""
+"""Train the splits of one run file, and keep their models where they are asked for."""
 
 from flode.logs import start_log
 
@@ -6,9 +6,12 @@ start_log(snakemake.log[0], "train")
 
 import torch
 
+from flode.experiments.models import TrainedModels
 from flode.experiments.runs import run_configuration, write_run
 
 torch.set_num_threads(snakemake.threads)
+kept = snakemake.output.get("models")
+models = TrainedModels() if kept else None
 document = run_configuration(
     snakemake.params.settings,
     snakemake.input.graphs,
@@ -16,5 +19,8 @@ document = run_configuration(
     snakemake.params.splits,
     device=snakemake.resources.device,
     checkpoint=snakemake.params.checkpoint,
+    models=models,
 )
-write_run(document, snakemake.output[0], snakemake.params.checkpoint)
+if kept:
+    models.save(kept, document)
+write_run(document, snakemake.output.run, snakemake.params.checkpoint)

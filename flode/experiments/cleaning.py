@@ -1,0 +1,125 @@
+"""Removing what the workflow computed, and nothing else.
+
+Only files are removed whose names the configuration gives, so that a results folder that also holds
+other things, or was named by mistake, loses none of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from flode.experiments.catalogue import Catalogue, one_of
+from flode.experiments.hyperparameters import CONFIGURATION
+
+logger = logging.getLogger("flode.cleaning")
+
+#: Under which name `flode.files.atomic_write` leaves a file that a killed job has half written.
+_TEMPORARY = re.compile(r"\.(?P<stem>.+)\.\d+-[0-9a-f]{8}\.tmp(?P<suffix>\.\w+)")
+
+#: What the rule that cleans writes meanwhile.
+_OWN_LOG = ("logs", Path("clean.log"))
+
+
+def computed_files(catalogue: Catalogue) -> dict[str, str]:
+    """Folders under ``results`` and, for each, a regular expression of the files in it that the
+    workflow makes of this configuration, raw files and their logs not among them."""
+    variant = f"({one_of(catalogue.variants)})"
+    run = rf"{variant}/({CONFIGURATION})/splits-\d+-\d+"
+    names = {
+        folder: f"({one_of(catalogue.config[key])})"
+        for folder, key in (
+            ("search", "searches"),
+            ("studies", "studies"),
+            ("tables", "tables"),
+            ("figures", "figures"),
+        )
+    }
+    stages = {"graphs": variant, "factors": variant, "statistics": variant, "runs": run, **names}
+    return {
+        "graphs": rf"{variant}\.npz",
+        "factors": rf"{variant}\.safetensors",
+        "statistics": rf"{variant}\.json",
+        "runs": rf"{run}\.json",
+        "models": rf"{run}\.safetensors",
+        ".partial": rf"{run}\.pt",
+        "search": rf"{names['search']}\.csv",
+        "studies": rf"{names['studies']}\.csv",
+        "tables": rf"{names['tables']}\.(csv|tex)",
+        "figures": rf"{names['figures']}\.(pdf|svg|csv)",
+        "logs": "|".join(rf"{stage}/{name}\.log" for stage, name in stages.items()),
+        "benchmarks": rf"factors/{variant}\.tsv|runs/{run}\.tsv",
+    }
+
+
+def raw_files(catalogue: Catalogue) -> list[str]:
+    """Every raw file that may have been fetched."""
+    folder = catalogue.config["data"]["folder"]
+    return [f"{folder}/{source}/{path}" for source, path in catalogue.manifest]
+
+
+def remove_computed(results: str | Path, patterns: Mapping[str, str]) -> int:
+    """Remove files that were computed, half-written ones too, and folders that are empty then.
+
+    Args:
+        results: the prefix of all of them.
+        patterns: see :func:`computed_files`.
+
+    Returns:
+        How many files were removed. Files of other names in the same folders are left, and logged.
+    """
+    removed, left = 0, []
+    for folder, pattern in patterns.items():
+        for path in _files(Path(results) / folder):
+            name = path.relative_to(Path(results) / folder)
+            if half_written := _TEMPORARY.fullmatch(name.name):
+                name = name.with_name(half_written["stem"] + half_written["suffix"])
+            if re.fullmatch(pattern, name.as_posix()):
+                _remove(path, Path(results))
+                removed += 1
+            elif (folder, name) != _OWN_LOG:
+                left.append(path)
+    logger.info("%s: files removed: %d", results, removed)
+    if left:
+        logger.warning(
+            "%s: files left that this configuration does not make: %d, such as %s",
+            results,
+            len(left),
+            left[0],
+        )
+    return removed
+
+
+def remove_raw(files: Iterable[str], folder: str | Path) -> int:
+    """Remove raw files, and folders that are empty then.
+
+    Returns:
+        How many files were removed.
+    """
+    there = [path for path in map(Path, files) if path.is_file()]
+    for path in there:
+        _remove(path, Path(folder))
+    logger.info("%s: raw files removed: %d", folder, len(there))
+    return len(there)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Files in a folder and those below it; links to folders in it are not followed."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            yield from _files(path)
+        elif path.is_file() or path.is_symlink():
+            yield path
+
+
+def _remove(path: Path, root: Path) -> None:
+    path.unlink()
+    for parent in path.parents:
+        if parent == root:
+            return
+        try:
+            parent.rmdir()
+        except OSError:  # other files are in it
+            return

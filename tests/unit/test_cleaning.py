@@ -1,0 +1,115 @@
+"""Cleaning removes what was computed, whatever else lies there."""
+
+import pytest
+
+from flode.experiments.catalogue import Run
+from flode.experiments.cleaning import computed_files, raw_files, remove_computed, remove_raw
+from flode.files import atomic_write
+from tests.configuration import catalogue
+
+VARIANT = "dsbm-alpha0.1-beta0.2"
+
+#: Files that are somebody's own, or not of the workflow.
+OTHER = (
+    "README.md",
+    "raw/planetoid/data/ind.cora.graph",
+    "quick/tables/dsbm.csv",
+    "tables/mine.csv",
+    "tables/dsbm.docx",
+    "tables/dsbm.csv.orig",
+    "tables/old/dsbm.csv",
+    "figures/holiday.pdf",
+    "figures/speed.pdf",
+    "graphs/other-variant.npz",
+    f"runs/{VARIANT}/notes.json",
+    f"runs/{VARIANT}/Default/splits-0-4.json",
+    "logs/system.log",
+    "logs/download/planetoid/data/ind.cora.graph.log",
+    ".config",
+)
+
+
+def put(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+
+
+def files(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def computed():
+    """Paths under the prefix that the workflow makes, from the catalogue's own answers."""
+    found = catalogue({"training": {"save_models": "all"}})
+    config = found.config
+    run = Run(VARIANT, "exponent=1,layers=4")
+    made = [f"results/graphs/{VARIANT}.npz", f"results/factors/{VARIANT}.safetensors"]
+    made += [found.statistics_file(VARIANT), *found.run_files(run), *found.model_files([run])]
+    made += [found.checkpoint_file(run, "0", "4"), *found.run_files(Run("film-directed"))]
+    made += [f"results/tables/{name}.{ext}" for name in config["tables"] for ext in ("csv", "tex")]
+    made += [f"results/studies/{name}.csv" for name in config["studies"]]
+    made += [f"results/search/{name}.csv" for name in config["searches"]]
+    for name in config["figures"]:
+        made += [f"results/figures/{name}.{ext}" for ext in ("pdf", "svg", "csv")]
+    made = [path.removeprefix("results/") for path in made]
+    logs = [f"logs/{path.rsplit('.', 1)[0]}.log" for path in made if path[0] != "."]
+    logs = [path for path in logs if not path.startswith("logs/models")]
+    runs = [path.removesuffix(".json") for path in made if path.startswith("runs/")]
+    return [*made, *logs, *(f"benchmarks/{run}.tsv" for run in runs)]
+
+
+def test_what_was_computed_goes_and_everything_else_stays(tmp_path):
+    put(tmp_path, *OTHER, *computed())
+    removed = remove_computed(tmp_path, computed_files(catalogue()))
+    assert files(tmp_path) == set(OTHER)
+    assert removed == len(set(computed())) > 60
+
+
+def test_a_folder_without_strange_files_is_empty_afterwards(tmp_path):
+    put(tmp_path, *computed())
+    remove_computed(tmp_path, computed_files(catalogue()))
+    assert not list(tmp_path.iterdir())
+
+
+def test_half_written_files_of_killed_jobs_go(tmp_path):
+    folder = tmp_path / ".partial" / VARIANT / "default"
+    with pytest.raises(FileNotFoundError), atomic_write(folder / "splits-0-4.pt") as temporary:
+        name = temporary.name
+    put(folder, name, name.replace("splits", "other"))
+    assert remove_computed(tmp_path, computed_files(catalogue())) == 1
+    assert [path.name for path in folder.iterdir()] == [name.replace("splits", "other")]
+
+
+def test_a_folder_kept_elsewhere_by_a_link_is_cleaned_too(tmp_path):
+    put(tmp_path / "scratch", "dsbm.pdf", "mine.pdf")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "figures").symlink_to(tmp_path / "scratch")
+    remove_computed(tmp_path / "results", computed_files(catalogue()))
+    assert files(tmp_path / "scratch") == {"mine.pdf"}
+
+
+def test_what_a_link_points_to_stays(tmp_path):
+    put(tmp_path / "elsewhere", "dsbm.csv", "dsbm.tex")
+    (tmp_path / "results" / "tables").mkdir(parents=True)
+    (tmp_path / "results" / "tables" / "dsbm.csv").symlink_to(tmp_path / "elsewhere" / "dsbm.csv")
+    (tmp_path / "results" / "runs").mkdir()
+    (tmp_path / "results" / "runs" / VARIANT).symlink_to(tmp_path / "elsewhere")
+    remove_computed(tmp_path / "results", computed_files(catalogue()))
+    assert not (tmp_path / "results" / "tables").exists()
+    assert files(tmp_path / "elsewhere") == {"dsbm.csv", "dsbm.tex"}
+
+
+def test_a_folder_that_is_not_there_is_no_error(tmp_path):
+    assert remove_computed(tmp_path / "none", computed_files(catalogue())) == 0
+
+
+def test_raw_files_are_those_of_the_manifest(tmp_path):
+    found = catalogue({"data": {"folder": str(tmp_path / "raw")}})
+    known = raw_files(found)
+    assert len(known) == len(found.manifest) > 50
+    assert set(found.raw_files("cora")) <= set(known)
+    put(tmp_path / "raw", "mine.csv")
+    put(tmp_path, known[0])
+    assert remove_raw(known, tmp_path / "raw") == 1
+    assert files(tmp_path / "raw") == {"mine.csv"}
