@@ -11,6 +11,7 @@ from snakemake.utils import min_version
 from flode import versions
 from flode.devices import wants_gpu
 from flode.experiments.catalogue import Catalogue, Run, one_of
+from flode.experiments.report import Report
 
 min_version("9.0")
 
@@ -23,10 +24,12 @@ configfile: "config/ablation.yaml"
 configfile: "config/depth.yaml"
 configfile: "config/studies.yaml"
 configfile: "config/reproduction.yaml"
+configfile: "config/report.yaml"
 
 
 SCHEMAS = Path(workflow.basedir) / "workflow" / "schemas"
 catalogue = Catalogue(config, SCHEMAS)
+shown = Report(catalogue)
 RESULTS = catalogue.results
 GPU = int(wants_gpu(config["device"]))
 
@@ -45,6 +48,7 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -52,3 +56,4 @@ rule all:
     input:
         expand(f"{RESULTS}/tables/{{table}}.{{ext}}", table=config["tables"], ext=["csv", "tex"]),
         expand(f"{RESULTS}/figures/{{figure}}.pdf", figure=config["figures"]),
+        shown.file,

@@ -19,6 +19,7 @@ FILES = (
     "depth.yaml",
     "studies.yaml",
     "reproduction.yaml",
+    "report.yaml",
 )
 
 
