@@ -1,19 +1,26 @@
-"""Tables of an unfinished workflow: what was run, and for the rest why it was not.
+"""Tables and report of an unfinished workflow: what was run, and for the rest why it was not.
 
-``python -m flode.reporting.partial SCHEMAS`` reads the configuration, as JSON, from its standard
-input. It writes each table that has some of its files and lacks others.
+``python -m flode.reporting.partial SCHEMAS SNAKEFILE`` reads the configuration, as JSON, from its
+standard input. It writes each table that has some of its files and lacks others, and the report of
+all that is there.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.checks import SUMMARIES
+from flode.experiments.report import Report
+from flode.reporting.pages import write_search_page, write_table_page
+from flode.reporting.report import forget, make_report
 from flode.reporting.stages import make_table
+from flode.reporting.summary import write_summary
 
 
 def write_partial_tables(catalogue: Catalogue) -> list[str]:
@@ -32,7 +39,9 @@ def write_partial_tables(catalogue: Catalogue) -> list[str]:
         summary = bool(written) and tables[name]["kind"] in SUMMARIES
         if not present or (len(present) == len(files) and not summary):
             continue
-        folder = Path(catalogue.results) / "tables"
+        csv, tex = (
+            Path(catalogue.results) / "tables" / f"{name}.{ending}" for ending in ("csv", "tex")
+        )
         settings = catalogue.table_settings(name)
         try:
             make_table(
@@ -40,15 +49,46 @@ def write_partial_tables(catalogue: Catalogue) -> list[str]:
                 settings,
                 settings["spec"].get("published", []),
                 present,
-                csv=folder / f"{name}.csv",
-                tex=folder / f"{name}.tex",
+                csv=csv,
+                tex=tex,
                 reasons=_reasons(catalogue, name),
             )
         except (OSError, ValueError) as error:  # a damaged file stops its own tables only
             print(f"table {name} is not written: {error}", file=sys.stderr)
             continue
+        # Older than what it is made from, so that the next call makes it whole.
+        oldest = min(Path(path).stat().st_mtime for path in present) - 1
+        for path in (csv, tex):
+            os.utime(path, (oldest, oldest))
         written.append(name)
     return written
+
+
+def write_partial_report(
+    config: Mapping[str, Any], catalogue: Catalogue, snakefile: str | Path
+) -> str | None:
+    """Write the report of the tables, figures and searches that are there, and what it is made of.
+
+    Returns:
+        Its file, or None where there is nothing to show.
+    """
+    shown, results = Report(catalogue), Path(catalogue.results)
+    for name, spec in catalogue.config["tables"].items():
+        csv, tex = (results / "tables" / f"{name}.{ending}" for ending in ("csv", "tex"))
+        if csv.exists() and tex.exists():
+            published = spec.get("published", [])
+            files = [published] if isinstance(published, str) else published
+            write_table_page(shown.page_settings(name), csv, tex, files, shown.page(name))
+    for name in catalogue.config["searches"]:
+        if (csv := results / "search" / f"{name}.csv").exists():
+            write_search_page(shown.search_settings(name), csv, shown.search_page(name))
+    items = [path for path in shown.items() if Path(path).exists()]
+    if not items:
+        return None
+    tables = [path for path in shown.summary_inputs() if Path(path).exists()]
+    write_summary(shown.summary_settings(), tables, items, shown.summary)
+    make_report(config, snakefile, items, shown.file)
+    return shown.file
 
 
 def _reasons(catalogue: Catalogue, table: str) -> Mapping[tuple[str, str], str]:
@@ -76,8 +116,21 @@ def _reason(catalogue: Catalogue, variant: str) -> str:
 
 
 if __name__ == "__main__":
-    made = write_partial_tables(Catalogue(json.load(sys.stdin), sys.argv[1]))
-    for table in made:
+    request = json.load(sys.stdin)
+    found = Catalogue(request, sys.argv[1])
+    partial = write_partial_tables(found)
+    for table in partial:
         print(
             f"table {table} is written with what was run; other cells say why not", file=sys.stderr
         )
+    # Else what is known of a whole table that it replaces would be taken for this one's.
+    endings = ("csv", "tex")
+    files = [f"{found.results}/tables/{table}.{end}" for table in partial for end in endings]
+    if files:
+        forget(request, sys.argv[2], files)
+    try:
+        written = write_partial_report(request, found, sys.argv[2])
+    except (OSError, RuntimeError, ValueError) as error:
+        sys.exit(f"the report is not written: {error}")
+    if written:
+        print(f"{written} shows what is there", file=sys.stderr)

@@ -42,7 +42,8 @@ rule table:
 
 
 # With --keep-going, a table some of whose runs failed is written all the same, those cells marked
-# "not run" with the reason. It is no finished output: the next call makes it whole.
+# "not run" with the reason, and the report of what is there. They are no finished outputs: the next
+# call makes them whole.
 onerror:
     if workflow.execution_settings.keep_going:
         import json
@@ -51,7 +52,13 @@ onerror:
 
         request = json.dumps(config)
         subprocess.run(
-            [sys.executable, "-m", "flode.reporting.partial", str(SCHEMAS)],
+            [
+                sys.executable,
+                "-m",
+                "flode.reporting.partial",
+                str(SCHEMAS),
+                str(Path(workflow.basedir) / "Snakefile"),
+            ],
             input=request,
             text=True,
             check=False,
