@@ -14,6 +14,7 @@ from flode.experiments.catalogue import Catalogue, Run, one_of
 from flode.experiments.cleaning import computed_files, raw_files
 from flode.experiments.defaults import completed
 from flode.experiments.hyperparameters import CONFIGURATION
+from flode.experiments.report import Report
 from flode.experiments.validation import ConfigurationError, as_yaml
 
 min_version("9.0")
@@ -21,7 +22,10 @@ min_version("9.0")
 
 # Folder of this file, also where another workflow has it as a module.
 HERE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
-NAMES = "config dsbm datasets node_classification ablation depth studies discrepancies reproduction"
+NAMES = (
+    "config dsbm datasets node_classification ablation depth studies discrepancies"
+    " reproduction report"
+)
 CONFIG = [HERE / "config" / f"{name}.yaml" for name in NAMES.split()]
 
 for file in CONFIG:
@@ -35,6 +39,7 @@ if HERE != Path(workflow.basedir):
     config = completed(config, CONFIG)
 SCHEMAS = HERE / "workflow" / "schemas"
 catalogue = Catalogue(config, SCHEMAS)
+shown = Report(catalogue)
 RESULTS = catalogue.results
 GPU = int(wants_gpu(config["device"]))
 if workflow.modifier.path_modifier.replace_prefix(RESULTS) != RESULTS:
@@ -57,6 +62,7 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
 include: "workflow/rules/partial.smk"
 include: "workflow/rules/clean.smk"
 
@@ -70,3 +76,4 @@ rule all:
         ),
         expand(f"{RESULTS}/figures/{{figure}}.pdf", figure=catalogue.config["figures"]),
         expand(f"{RESULTS}/search/{{search}}.csv", search=catalogue.config["searches"]),
+        shown.file,

@@ -19,6 +19,7 @@ FILES = (
     "studies.yaml",
     "discrepancies.yaml",
     "reproduction.yaml",
+    "report.yaml",
 )
 
 

@@ -123,6 +123,7 @@ class Catalogue(Variants):
         """Settings of a table: every column with its configuration, every row of an ablation with
         its candidates, ``{configuration: values}``, and its variant's own values."""
         spec = copy.deepcopy(self._entry("tables", table))
+        spec.pop("place", None)  # the report's
         if spec["kind"] == "reproduction":
             for name in spec["tables"]:
                 self._lookup("tables", name, f"tables.{table}.tables")
@@ -144,7 +145,11 @@ class Catalogue(Variants):
 
     def figure_settings(self, figure: str) -> dict:
         """Settings of a figure."""
-        spec = self._entry("figures", figure)
+        spec = {
+            key: value
+            for key, value in self._entry("figures", figure).items()
+            if key not in ("caption", "place")  # the report's
+        }
         return {"version": versions.FIGURE, "spec": spec, "quick": self.config["quick"]}
 
     def figure_source(self, figure: str) -> str:

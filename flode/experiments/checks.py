@@ -205,7 +205,7 @@ def _check_claim(catalogue: Catalogue, check: Mapping, where: str) -> None:
             )
         for row in (cell["where"], cell.get("minus", {}).get("where", {})):
             if in_tables:
-                _check_place(catalogue.config["tables"][source], row, f"{where}: {source}")
+                check_place(catalogue.config["tables"][source], row, f"{where}: {source}.where")
             else:
                 study = catalogue.config["studies"][source]
                 for key, group in (("graph", "graphs"), ("series", "series")):
@@ -221,26 +221,24 @@ def _check_claim(catalogue: Catalogue, check: Mapping, where: str) -> None:
             one_known(cell.get("value", "mean"), NUMBERS, f"{where}: {source}.value")
 
 
-def _check_place(spec: Mapping, row: Mapping, where: str) -> None:
+def check_place(spec: Mapping, row: Mapping, where: str) -> None:
     """As far as the configuration and the published file tell what cells there are."""
     for key, value in row.items():
-        one_known(key, PLACES, f"{where}.where: a key")
+        one_known(key, PLACES, f"{where}: a key")
         if not isinstance(value, str):
-            raise ConfigurationError(
-                f"{where}.where.{key} is {value!r}; allowed is a text, in quotes"
-            )
+            raise ConfigurationError(f"{where}.{key} is {value!r}; allowed is a text, in quotes")
     if "subtable" not in row or "subtables" not in spec:
         return
-    one_known(row["subtable"], spec["subtables"], f"{where}.where.subtable")
+    one_known(row["subtable"], spec["subtables"], f"{where}.subtable")
     subtable = spec["subtables"][row["subtable"]]
     if "row" in row and spec["kind"] in ("ablation", "datasets", "discrepancies"):
-        one_known(row["row"], subtable["rows"], f"{where}.where.row")
+        one_known(row["row"], subtable["rows"], f"{where}.row")
         readings = subtable["rows"][row["row"]].get("readings", [])
         if "column" in row and readings:
-            one_known(row["column"], readings, f"{where}.where.column")
+            one_known(row["column"], readings, f"{where}.column")
     if "column" in row and "columns" in subtable:
         published = _published_columns(spec["published"], row["subtable"])
-        one_known(row["column"], [*subtable["columns"], *published], f"{where}.where.column")
+        one_known(row["column"], [*subtable["columns"], *published], f"{where}.column")
 
 
 def _published_columns(files: str | list[str], subtable: str) -> list[str]:

@@ -19,6 +19,9 @@ logger = logging.getLogger("flode.cleaning")
 #: Under which name `flode.files.atomic_write` leaves a file that a killed job has half written.
 _TEMPORARY = re.compile(r"\.(?P<stem>.+)\.\d+-[0-9a-f]{8}\.tmp(?P<suffix>\.\w+)")
 
+#: The results folder itself, without those in it.
+_TOP = "."
+
 #: What the rule that cleans writes meanwhile.
 _OWN_LOG = ("logs", Path("clean.log"))
 
@@ -37,6 +40,7 @@ def computed_files(catalogue: Catalogue) -> dict[str, str]:
             ("figures", "figures"),
         )
     }
+    pages = rf"tables/{names['tables']}|search/{names['search']}"
     stages = {"graphs": variant, "factors": variant, "statistics": variant, "runs": run, **names}
     return {
         "graphs": rf"{variant}\.npz",
@@ -49,8 +53,11 @@ def computed_files(catalogue: Catalogue) -> dict[str, str]:
         "studies": rf"{names['studies']}\.csv",
         "tables": rf"{names['tables']}\.(csv|tex)",
         "figures": rf"{names['figures']}\.(pdf|svg|csv)",
-        "logs": "|".join(rf"{stage}/{name}\.log" for stage, name in stages.items()),
+        "report": rf"({pages})\.html",
+        "logs": "|".join(rf"{stage}/{name}\.log" for stage, name in stages.items())
+        + rf"|partial\.log|report/(summary|report|{pages})\.log",
         "benchmarks": rf"factors/{variant}\.tsv|runs/{run}\.tsv",
+        _TOP: r"summary\.rst|report\.html",
     }
 
 
@@ -72,14 +79,14 @@ def remove_computed(results: str | Path, patterns: Mapping[str, str]) -> int:
     """
     removed, left = 0, []
     for folder, pattern in patterns.items():
-        for path in _files(Path(results) / folder):
+        for path in _files(Path(results) / folder, below=folder != _TOP):
             name = path.relative_to(Path(results) / folder)
             if half_written := _TEMPORARY.fullmatch(name.name):
                 name = name.with_name(half_written["stem"] + half_written["suffix"])
             if re.fullmatch(pattern, name.as_posix()):
                 _remove(path, Path(results))
                 removed += 1
-            elif (folder, name) != _OWN_LOG:
+            elif folder != _TOP and (folder, name) != _OWN_LOG:
                 left.append(path)
     logger.info("%s: files removed: %d", results, removed)
     if left:
@@ -105,11 +112,12 @@ def remove_raw(files: Iterable[str], folder: str | Path) -> int:
     return len(there)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Files in a folder and those below it; links to folders in it are not followed."""
+def _files(folder: Path, below: bool) -> Iterator[Path]:
+    """Files in a folder and, if asked for, those below it; links to folders are not followed."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_dir() and not path.is_symlink():
-            yield from _files(path)
+            if below:
+                yield from _files(path, below)
         elif path.is_file() or path.is_symlink():
             yield path
 

@@ -1,7 +1,7 @@
-"""What an unfinished workflow can show: tables, studies and figures of what was run.
+"""What an unfinished workflow can show: tables, studies, figures and the report of what was run.
 
-``python -m flode.reporting.partial SCHEMAS`` reads the configuration, as JSON, from its standard
-input, and writes each that has some of its files and lacks others.
+``python -m flode.reporting.partial SNAKEFILE`` reads the configuration, as JSON, from its standard
+input, and writes what has some of its files and lacks others, and the report of all that is there.
 
 Nothing here is a finished output: the files are dated 1970, so that the next call of the workflow
 makes them anew, whatever its configuration.
@@ -14,15 +14,39 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.checks import SUMMARIES
+from flode.experiments.report import Report
+from flode.reporting.pages import write_search_page, write_table_page
 from flode.reporting.records import settings_of
+from flode.reporting.report import forget, make_report
 from flode.reporting.series import SERIES
 from flode.reporting.stages import make_figure, make_study, make_table
+from flode.reporting.summary import write_summary
 
 
-def write_partial(catalogue: Catalogue, whole: bool = False) -> list[str]:
+def show_partial(config: Mapping[str, Any], snakefile: str | Path, whole: bool = False) -> None:
+    """Write what is unfinished, and the report of all that is there.
+
+    Args:
+        config: the merged configuration.
+        snakefile: the workflow's, beside its folder ``workflow``.
+        whole: see `write_partial`.
+
+    Raises:
+        RuntimeError, OSError, ValueError: the report cannot be made; see `make_report`.
+    """
+    catalogue = Catalogue(config, Path(snakefile).parent / "workflow" / "schemas")
+    if written := write_partial(catalogue, whole):
+        # Else what is known of a whole table that it replaces would be taken for this one's.
+        forget(config, snakefile, written)
+    if file := _write_report(config, catalogue, snakefile):
+        print(f"{file} shows what is there", file=sys.stderr)
+
+
+def write_partial(catalogue: Catalogue, whole: bool = False) -> list[Path]:
     """Write what is unfinished, from what was run.
 
     Args:
@@ -30,7 +54,7 @@ def write_partial(catalogue: Catalogue, whole: bool = False) -> list[str]:
         whole: also what has all of its files, and is not up to date.
 
     Returns:
-        ``table NAME``, ``study NAME`` and ``figure NAME`` of all written, in that order.
+        The files written.
     """
     config, work = catalogue.config, _Partial(catalogue, whole)
     tables = config["tables"]
@@ -51,7 +75,7 @@ class _Partial:
     def __init__(self, catalogue: Catalogue, whole: bool):
         self.catalogue, self.whole = catalogue, whole
         self.results = Path(catalogue.results)
-        self.written: list[str] = []
+        self.written: list[Path] = []
         self._runs: dict[Run, tuple[list[str], str | None]] = {}
 
     def table(self, name: str) -> None:
@@ -77,6 +101,7 @@ class _Partial:
     def study(self, name: str) -> None:
         settings = self.catalogue.study_settings(name)
         inputs = self.catalogue.study_inputs(name)
+        inputs = {key: inputs[key] for key in ("graphs", "factors", "runs")}
         needed = [path for paths in inputs.values() for path in paths]
         reasons = None
         if settings["spec"]["kind"] in SERIES:
@@ -105,8 +130,7 @@ class _Partial:
     def figure(self, name: str) -> None:
         source, stem = self.catalogue.figure_source(name), self.results / "figures" / name
         outputs = [stem.with_name(f"{name}.{suffix}") for suffix in ("pdf", "svg", "csv")]
-        kind, of = Path(source).parent.name, Path(source).stem
-        renewed = f"{'table' if kind == 'tables' else 'study'} {of}" in self.written
+        renewed = Path(source) in self.written
         present = [source] if Path(source).exists() else []
         settings = self.catalogue.figure_settings(name)
         self._make(
@@ -139,7 +163,7 @@ class _Partial:
             return
         for path in outputs:
             os.utime(path, (1, 1))
-        self.written.append(title)
+            self.written.append(path)
         print(
             f"{title} is written{' with what was run' if needed != present else ''}",
             file=sys.stderr,
@@ -204,5 +228,35 @@ def _describes(path: Path, settings: Mapping) -> bool:
         return True
 
 
+def _write_report(
+    config: Mapping[str, Any], catalogue: Catalogue, snakefile: str | Path
+) -> str | None:
+    """Write the report of the tables, figures and searches that are there, and what it is made of.
+
+    Returns:
+        Its file, or None where there is nothing to show.
+    """
+    shown, results = Report(catalogue), Path(catalogue.results)
+    for name, spec in catalogue.config["tables"].items():
+        csv, tex = (results / "tables" / f"{name}.{ending}" for ending in ("csv", "tex"))
+        if csv.exists() and tex.exists():
+            published = spec.get("published", [])
+            files = [published] if isinstance(published, str) else published
+            write_table_page(shown.page_settings(name), csv, tex, files, shown.page(name))
+    for name in catalogue.config["searches"]:
+        if (csv := results / "search" / f"{name}.csv").exists():
+            write_search_page(shown.search_settings(name), csv, shown.search_page(name))
+    items = [path for path in shown.items() if Path(path).exists()]
+    if not items:
+        return None
+    tables = [path for path in shown.summary_inputs() if Path(path).exists()]
+    write_summary(shown.summary_settings(), tables, items, shown.summary)
+    make_report(config, snakefile, items, shown.file)
+    return shown.file
+
+
 if __name__ == "__main__":
-    write_partial(Catalogue(json.load(sys.stdin), sys.argv[1]))
+    try:
+        show_partial(json.load(sys.stdin), sys.argv[1])
+    except (OSError, RuntimeError, ValueError) as error:
+        sys.exit(f"the report is not written: {error}")

@@ -36,7 +36,12 @@ def _judged(kind: str, frame: pd.DataFrame) -> pd.Series:
     if kind == "hyperparameters":
         return published & frame["row"].isin(LEARNED)
     if kind == "ablation":
-        return published & frame["column"].str.endswith(AS_PUBLISHED) & frame["std"].notna()
+        # A number of layers is a setting.
+        return (
+            published
+            & frame["column"].str.endswith(AS_PUBLISHED)
+            & (frame["column"] != f"layers{AS_PUBLISHED}")
+        )
     return published
 
 
@@ -75,9 +80,7 @@ def reproduction_table(
 
 def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False) -> str:
     """How many numbers of each table have which verdict, and which were not reproduced."""
-    found = frame["verdict"].unique()
-    known = [] if quick else [REPRODUCED, HIGHER, LOWER]
-    verdicts = [*known, *sorted(set(found) - {*known, NOT_RUN}), *([NOT_RUN] * (NOT_RUN in found))]
+    verdicts = verdict_order(frame)
     rows = [
         [escape(table), *_counts(own, verdicts)]
         for table, own in frame.groupby("table", sort=False)
@@ -109,6 +112,13 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
     if len(missed) > MAX_LISTED:
         notes.append(f"{len(missed) - MAX_LISTED} more in the CSV beside this file.")
     return assemble(frame, spec, blocks, notes, quick)
+
+
+def verdict_order(frame: pd.DataFrame) -> list[str]:
+    """The verdicts to count: those of a mean, then others that the frame has, `NOT_RUN` last."""
+    found = set(frame["verdict"])
+    known = [REPRODUCED, HIGHER, LOWER]
+    return [*known, *sorted(found - {*known, NOT_RUN}), *({NOT_RUN} & found)]
 
 
 def _counts(frame: pd.DataFrame, verdicts: list[str]) -> list[str]:

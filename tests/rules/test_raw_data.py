@@ -117,3 +117,5 @@ def test_keep_going_writes_the_table_and_says_what_was_not_run(tmp_path, overlay
     text = (folder / target).read_text()
     assert "raw/heterophilous-graphs/data/minesweeper.npz was not fetched" in text
     assert f"{PREFIX}/statistics/chameleon-directed.json" in text
+    next_call = snakemake(folder, target, "-n").stdout  # makes it whole
+    assert "Nothing to be done" not in next_call and "minesweeper.npz" in next_call

@@ -11,6 +11,9 @@ from flode.reporting.partial import write_partial
 from tests.configuration import ROOT, catalogue
 
 
+TABLES = Path("results/partial/tables")
+
+
 @pytest.fixture
 def found(tmp_path, monkeypatch):
     """The repository's catalogue, results and raw data in a folder of their own."""
@@ -33,15 +36,15 @@ def put_run(found, variant, test):
 def test_what_was_run_is_shown_and_the_rest_says_why_not(found):
     put_run(found, "cora", 0.87)
     written = write_partial(found)
-    assert "table node_classification_full" in written
-    assert "table dsbm" not in written  # none of its runs is there
+    assert TABLES / "node_classification_full.csv" in written
+    assert TABLES / "dsbm.csv" not in written  # none of its runs is there
     found = measured("node_classification_full")
     assert found.loc[("undirected", "Cora"), "mean"] == pytest.approx(87)
     pubmed = found.loc[("undirected", "Pubmed")]
     assert pubmed["verdict"] == "not run"
     assert pd.isna(pubmed["mean"])
     assert "results/raw/planetoid/data/ind.pubmed.allx" in pubmed["note"]
-    tex = Path("results/partial/tables/node_classification_full.tex").read_text(encoding="utf-8")
+    tex = (TABLES / "node_classification_full.tex").read_text(encoding="utf-8")
     assert "not run" in tex
 
 
@@ -55,18 +58,18 @@ def test_a_damaged_run_stops_its_own_tables_only_and_summaries_come_last(found, 
     tables |= {"late.1": tables.pop("node_classification_full")}
     tables["reproduction"] = tables["reproduction"] | {"tables": ["late.1"]}
     written = write_partial(found)
-    assert "table dsbm" not in written
+    assert TABLES / "dsbm.csv" not in written
     assert f"table dsbm is not written: {path}" in capsys.readouterr().err
-    assert written.index("table late.1") < written.index("table reproduction")
-    folder = Path("results/partial/tables")
+    assert written.index(TABLES / "late.1.csv") < written.index(TABLES / "reproduction.csv")
+    folder = TABLES
     assert (folder / "late.1.csv").exists() and not (folder / "dsbm.csv").exists()
 
 
 def test_a_whole_table_is_left_alone(found):
     for run in found.table_runs("dsbm"):
         put_run(found, run.variant, 0.9)
-    assert "table dsbm" not in write_partial(found)
-    assert "table dsbm" in write_partial(found, whole=True)
+    assert TABLES / "dsbm.csv" not in write_partial(found)
+    assert TABLES / "dsbm.csv" in write_partial(found, whole=True)
 
 
 def test_nothing_written_is_a_finished_output(found):
@@ -74,7 +77,7 @@ def test_nothing_written_is_a_finished_output(found):
     put_run(found, "cora", 0.87)
     write_partial(found)
     (run,) = found.run_files(Run("cora"))
-    table = Path("results/partial/tables/node_classification_full.csv")
+    table = TABLES / "node_classification_full.csv"
     assert table.stat().st_mtime < Path(run).stat().st_mtime - 3600
 
 
@@ -105,5 +108,5 @@ def test_some_splits_asked_by_name_are_shown(found):
 
 
 def measured(table):
-    frame = pd.read_csv(f"results/partial/tables/{table}.csv")
+    frame = pd.read_csv(TABLES / f"{table}.csv")
     return frame[frame["row"] == "FLODE"].set_index(["subtable", "column"])

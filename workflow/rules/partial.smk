@@ -1,13 +1,11 @@
 # What can be shown before all is done. No finished output: the next call makes it anew.
 
 
-# Tables, studies and figures of the runs that are there, whatever is missing; nothing is trained.
+# Tables, studies, figures and the report of the runs that are there; nothing is trained.
 rule partial:
     log:
         f"{RESULTS}/logs/partial.log",
     localrule: True
-    params:
-        schemas=str(SCHEMAS),
     message:
         "What was run so far"
     script:
@@ -24,7 +22,7 @@ onerror:
 
         request = json.dumps(config)
         subprocess.run(
-            [sys.executable, "-m", "flode.reporting.partial", str(SCHEMAS)],
+            [sys.executable, "-m", "flode.reporting.partial", str(HERE / "Snakefile")],
             input=request,
             text=True,
             check=False,

@@ -1,10 +1,13 @@
-"""Write tables, studies and figures of what was run so far."""
+"""Write tables, studies, figures and the report of what was run so far."""
+
+import os
+from pathlib import Path
 
 from flode.logs import start_log
 
 start_log(snakemake.log[0], "partial")
 
-from flode.experiments.catalogue import Catalogue
-from flode.reporting.partial import write_partial
+from flode.reporting.partial import show_partial
 
-write_partial(Catalogue(snakemake.config, snakemake.params.schemas), whole=True)
+snakefile = Path(os.path.normpath(snakemake.scriptdir)).parents[1] / "Snakefile"
+show_partial(snakemake.config, snakefile, whole=True)

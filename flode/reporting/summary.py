@@ -1,0 +1,267 @@
+"""The opening of the report, as reStructuredText: what reproduced, what did not, what was learnt.
+
+Every number in it is counted in, or read from, the tables that the workflow made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flode.experiments.captions import readable, rst_escape
+from flode.experiments.checks import SUMMARIES
+from flode.files import write_text_atomic
+from flode.reporting.claims import claim_verdict
+from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
+from flode.reporting.published import DISAGREE
+from flode.reporting.reproduction import MAX_LISTED, load_tables, verdict_order
+from flode.reporting.tidy import is_quick
+from flode.reporting.typeset import QUICK_STAMP
+from flode.reporting.verdicts import (
+    EXACT_RULE,
+    FAILS,
+    HIGHER,
+    HOLDS,
+    LOWER,
+    MEAN_RULE,
+    NOT_RUN,
+    REPRODUCED,
+)
+
+Tables = Mapping[str, pd.DataFrame]
+
+_TITLE = "“A Fractional Graph Laplacian Approach to Oversmoothing”, reproduced"
+
+
+def write_summary(
+    settings: Mapping[str, Any],
+    tables: Iterable[str | Path],
+    items: Iterable[str | Path],
+    output: str | Path,
+) -> str:
+    """Read the tables, write the summary.
+
+    Args:
+        settings: ``Catalogue.summary_settings``.
+        tables: CSV files of those of its ``kinds`` that were made.
+        items: files that the report shows; what is not among them is named without a link.
+        output: where to write.
+    """
+    links = {Path(item).name for item in items}
+    text = summary_text(settings, load_tables(tables), links)
+    write_text_atomic(output, text)
+    return text
+
+
+def summary_text(settings: Mapping[str, Any], tables: Tables, links: Collection[str] = ()) -> str:
+    """The summary of these tables.
+
+    Args:
+        settings: ``kinds``, ``{table: kind}`` of the tables that it reads, ``learnt``, the entries
+            of the configuration's ``report.learnt``, and ``quick``.
+        tables: tidy tables by name; one that is missing is said to be so.
+        links: names of files that the report shows, ``<table>.html`` and ``<figure>.svg``.
+    """
+    kinds = settings["kinds"]
+    quick = settings["quick"] or any(is_quick(frame) for frame in tables.values())
+    parts = [_heading(_TITLE, "=")]
+    if quick:
+        parts.append(
+            f"**{QUICK_STAMP}.** Small graphs and short trainings stand in for the paper's: no "
+            "number of this report says anything about the paper."
+        )
+    groups = {kind: [name for name in kinds if kinds[name] == kind] for kind in kinds.values()}
+    for name in groups.get("reproduction", []):
+        parts += _reproduction(tables.get(name), name, links, quick)
+    for name in groups.get("claims", []):
+        parts += _claims(tables.get(name), name, links)
+    parts += _not_run(kinds, tables, links)
+    learnt = []
+    for name in kinds:
+        if "discrepancies" in (name, kinds[name]):
+            learnt += _discrepancies(tables.get(name), name, links)
+    for entry in settings["learnt"]:
+        learnt += _learnt(entry, tables, links)
+    for name in groups.get("reproduction", []):
+        learnt += _printed_twice(tables.get(name), links)
+    if learnt:
+        parts += [_heading("Where paper and numbers disagree", "-"), *learnt]
+    return "\n\n".join(parts) + "\n"
+
+
+def _reproduction(
+    frame: pd.DataFrame | None, name: str, links: Collection[str], quick: bool
+) -> list[str]:
+    parts = [_heading("Published numbers", "-")]
+    if frame is None:
+        return [*parts, _not_made(name)]
+    verdicts = verdict_order(frame)
+    rows = [
+        [_link(table, table, links), *_counts(own, verdicts)]
+        for table, own in frame.groupby("table", sort=False)
+    ]
+    rows.append(["**all**", *_counts(frame, verdicts)])
+    measured = (frame["verdict"] != NOT_RUN).sum()
+    good = (frame["verdict"] == REPRODUCED).sum()
+    head = (
+        f"Of the {len(frame)} numbers that the paper publishes for FLODE, {measured} were measured"
+    )
+    parts += [
+        f"{head}." if quick else f"{head}; **{good} of these {measured} are reproduced**.",
+        _table(["table", *map(rst_escape, verdicts), "all"], rows),
+        f"Means: {rst_escape(MEAN_RULE)}.",
+        f"Exact numbers: {rst_escape(EXACT_RULE)}.",
+        f"Each number with its verdict: {_link(name, 'the table of all', links)}.",
+    ]
+    missed = frame[frame["verdict"].isin([HIGHER, LOWER])]
+    if len(missed):
+        more = f", {MAX_LISTED} of them here" if len(missed) > MAX_LISTED else ""
+        parts += [
+            f"Not reproduced: {len(missed)}{more}.",
+            _cells(missed.head(MAX_LISTED), digits_of(frame), links),
+        ]
+    return parts
+
+
+def _claims(frame: pd.DataFrame | None, name: str, links: Collection[str]) -> list[str]:
+    parts = [_heading("What the text says", "-")]
+    if frame is None:
+        return [*parts, _not_made(name)]
+    rows, found = [], []
+    for claim, own in frame.groupby("row", sort=False):
+        verdict = claim_verdict(own["verdict"])
+        held = f"{(own['verdict'] == HOLDS).sum()} of {len(own)}"
+        found.append(verdict)
+        shown = f"**{verdict}**" if verdict == FAILS else verdict
+        rows.append([rst_escape(str(claim)), rst_escape(own["subtable"].iloc[0]), held, shown])
+    counts = [f"{found.count(one)} {words}" for one, words in _CLAIM_WORDS.items() if one in found]
+    parts += [
+        f"Of {len(found)} claims {_listed(counts)}. A claim holds if all of its checks do, "
+        "comparisons of measured numbers; their values: "
+        f"{_link(name, 'the table of claims', links)}.",
+        _table(["claim", "where", "checks that hold", "verdict"], rows),
+    ]
+    return parts
+
+
+_CLAIM_WORDS = {HOLDS: "hold", FAILS: "fail", NOT_RUN: "could not be judged in full"}
+
+
+def _not_run(kinds: Mapping[str, str], tables: Tables, links: Collection[str]) -> list[str]:
+    """What the tables that measure lack, reason by reason."""
+    reasons: dict[str, list[str]] = {}
+    for name in kinds:
+        if kinds[name] in SUMMARIES:  # their cells are of other tables
+            continue
+        if name not in tables:
+            reasons.setdefault("the table was not made", []).append(rst_escape(readable(name)))
+            continue
+        missing = tables[name][tables[name]["verdict"] == NOT_RUN]
+        # The reason stands last, after remarks on the published value.
+        for reason, own in missing.groupby(missing["note"].str.split("; ").str[-1], sort=False):
+            cells = f"{_link(name, name, links)} ({len(own)})"
+            reasons.setdefault(str(reason) or "no reason is given", []).append(cells)
+    parts = [_heading("What was not run", "-")]
+    if not reasons:
+        return [*parts, "Nothing: each cell of the tables that are summed up here has its number."]
+    rows = [[rst_escape(reason), ", ".join(cells)] for reason, cells in reasons.items()]
+    return [*parts, _table(["why", "tables (cells of each)"], rows)]
+
+
+def _discrepancies(frame: pd.DataFrame | None, name: str, links: Collection[str]) -> list[str]:
+    """All rows of a table of readings, what each gives."""
+    if frame is None:
+        return [_not_made(name)]
+    return [
+        f"What the text and what the numbers ask for, each measured: "
+        f"{_link(name, f'the table {readable(name)}', links)}.",
+        _cells(frame, digits_of(frame), links),
+    ]
+
+
+def _learnt(entry: Mapping[str, Any], tables: Tables, links: Collection[str]) -> list[str]:
+    """A statement of the configuration, where it is measured, and the numbers found there."""
+    statement = rst_escape(entry["statement"])
+    if "document" in entry:
+        return [f"{statement}: ``{entry['document']}``."]
+    if "figure" in entry:
+        figure = entry["figure"]
+        return [f"{statement}: {_link(figure, f'the figure {readable(figure)}', links, 'svg')}."]
+    name, found = entry["table"], []
+    parts = [f"{statement}: {_link(name, f'the table {readable(name)}', links)}."]
+    if name not in tables:
+        return [*parts, _not_made(name)]
+    for where in entry.get("cells", []):
+        own = tables[name]
+        for column, value in where.items():
+            own = own[own[column] == value]
+        if own.empty:
+            raise ValueError(f"report.learnt: no cell of table {name} has {dict(where)}")
+        found.append(own)
+    if found:
+        parts.append(_cells(pd.concat(found), digits_of(tables[name]), links))
+    return parts
+
+
+def _printed_twice(frame: pd.DataFrame | None, links: Collection[str]) -> list[str]:
+    """Numbers of which the paper prints two, with the remark that says which."""
+    found = None if frame is None else frame[frame["verdict"] == DISAGREE]
+    if found is None or found.empty:
+        return []
+    return [
+        "Of some numbers the paper prints two values; beside them what was measured:",
+        _cells(found, digits_of(frame), links, remarks=True),
+    ]
+
+
+def _cells(own: pd.DataFrame, digits: Digits, links: Collection[str], remarks: bool = False) -> str:
+    """Cells one under the other: where, measured, published, verdict."""
+    rows = []
+    for cell in own.itertuples(index=False):
+        rows.append(
+            [
+                _link(cell.table, cell.table, links),
+                rst_escape(place_text(cell)),
+                measured_text(cell, digits),
+                published_text(cell, digits),
+                rst_escape(cell.verdict if pd.notna(cell.mean) else ""),
+            ]
+        )
+        if remarks:
+            rows[-1][-1] = rst_escape(cell.note.split("; ")[0])
+    last = "remark" if remarks else "verdict"
+    return _table(["table", "number", "measured", "published", last], rows)
+
+
+def _counts(frame: pd.DataFrame, verdicts: Sequence[str]) -> list[str]:
+    counts = frame["verdict"].value_counts()
+    return [*(str(counts.get(verdict, 0)) for verdict in verdicts), str(len(frame))]
+
+
+def _not_made(name: str) -> str:
+    return f"The table {rst_escape(readable(name))} was not made."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def _heading(text: str, line: str) -> str:
+    return f"{text}\n{line * len(text)}"
+
+
+def _link(name: str, text: str, links: Collection[str], suffix: str = "html") -> str:
+    """The words, and where the report shows it a link: Snakemake defines a target for each file."""
+    words = rst_escape(readable(text))
+    target = f"{name}.{suffix}"
+    return f"`{words} <{target}_>`__" if target in links else words
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for row in [header, *rows]:
+        lines += [f"   {'* -' if k == 0 else '  -'} {cell}".rstrip() for k, cell in enumerate(row)]
+    return "\n".join(lines)

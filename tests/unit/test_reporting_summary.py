@@ -1,0 +1,264 @@
+"""The summary counts what the tables hold, and says what is missing."""
+
+import docutils.core
+import jinja2
+import pytest
+
+from flode.experiments.captions import plain_text, rst_escape
+from flode.experiments.report import Report
+from flode.experiments.validation import ConfigurationError
+from flode.reporting.plain import digits_of, measured_text, published_text
+from flode.reporting.summary import summary_text, write_summary
+from flode.reporting.tidy import tidy_frame, write_table
+from tests.configuration import catalogue
+from tests.unit.test_reporting_reproduction import record
+
+NOTHING = {"mean": None, "std": None, "n": None}
+NO_FILE = "printed 1 here and 2 there; raw file x could not be fetched"
+A = [
+    record("a", "FLODE", "Cora", "reproduced"),
+    record("a", "FLODE", "Film", "higher", mean=90.123),
+    record("a", "FLODE", "Pubmed", "not run", note=NO_FILE, **NOTHING),
+    record(
+        "a", "FLODE", "Citeseer", "published values disagree",
+        note="printed 1 here and 2 there; published values disagree",
+    ),
+]  # fmt: skip
+B = [record("b", "exponent", "{% x %} *y*", "lower", unit="", published_mean=0.125, std=None)]
+
+
+def claim(row, verdict, note=""):
+    published = {"published_mean": None, "published_std": None}
+    return record("claims", row, "x less than 1", verdict, note=note, **NOTHING, **published)
+
+
+CLAIMS = [
+    claim("It holds", "holds"),
+    claim("It fails", "holds"),
+    claim("It fails", "fails"),
+    claim("It is open", "not run", "b was not made"),
+]
+TABLES = {
+    "a": tidy_frame(A),
+    "b": tidy_frame(B),
+    "reproduction": tidy_frame([*A, *B]),
+    "claims": tidy_frame(CLAIMS),
+}
+KINDS = {"a": "comparison", "b": "hyperparameters", "reproduction": "reproduction"}
+KINDS |= {"claims": "claims"}
+LEARNT = [
+    {"statement": "Of b", "table": "b", "cells": [{"row": "exponent"}]},
+    {"statement": "Drawn", "figure": "depth"},
+    {"statement": "Proved in", "document": "docs/theory.md"},
+]
+LINKS = {"a.html", "reproduction.html", "depth.svg"}
+
+
+def summed_up(tables=TABLES, quick=False, kinds=KINDS, learnt=LEARNT):
+    return summary_text({"kinds": kinds, "learnt": learnt, "quick": quick}, tables, LINKS)
+
+
+def row(text, *cells):
+    return (
+        "\n".join(f"   {'*' if k == 0 else ' '} - {cell}".rstrip() for k, cell in enumerate(cells))
+        in text
+    )
+
+
+def test_numbers_are_counted_by_table_and_verdict():
+    text = summed_up()
+    assert (
+        "Of the 5 numbers that the paper publishes for FLODE, 4 were measured; **1 of these 4"
+        in text
+    )
+    header = (
+        "table",
+        "reproduced",
+        "higher",
+        "lower",
+        "published values disagree",
+        "not run",
+        "all",
+    )
+    assert row(text, *header)
+    assert row(text, "`a <a.html_>`__", 1, 1, 0, 1, 1, 4)
+    assert row(text, "b", 0, 0, 1, 0, 0, 1)  # not in the report: no link
+    assert row(text, "**all**", 1, 1, 1, 1, 1, 5)
+
+
+def test_what_was_not_reproduced_is_listed_with_both_numbers():
+    text = summed_up()
+    assert "Not reproduced: 2." in text
+    assert row(text, "`a <a.html_>`__", "s, FLODE, Film", "90 ± 1", "81 ± 1", "higher")
+
+
+def test_claims_hold_fail_or_are_open():
+    text = summed_up()
+    assert "Of 3 claims 1 hold, 1 fail and 1 could not be judged in full." in text
+    assert row(text, "It holds", "s", "1 of 1", "holds")
+    assert row(text, "It fails", "s", "1 of 2", "**fails**")
+    assert row(text, "It is open", "s", "0 of 1", "not run")
+
+
+def test_what_was_not_run_says_why_and_counts_no_cell_twice():
+    text = summed_up()
+    assert row(text, "raw file x could not be fetched", "`a <a.html_>`__ (1)")
+    assert "b was not made" not in text
+    whole = {name: frame[frame["verdict"] != "not run"] for name, frame in TABLES.items()}
+    assert "Nothing: each cell" in summed_up(whole)
+
+
+def test_what_was_learnt_points_to_what_measures_it():
+    text = summed_up()
+    assert "Of b: the table b." in text
+    assert row(text, "b", r"s, exponent, \{\% x %\} \*y\*", "80", "0.125 ± 1.000", "lower")
+    assert "Drawn: `the figure depth <depth.svg_>`__." in text
+    assert "Proved in: ``docs/theory.md``." in text
+    assert row(
+        text,
+        "`a <a.html_>`__",
+        "s, FLODE, Citeseer",
+        "80 ± 1",
+        "81 ± 1",
+        "printed 1 here and 2 there",
+    )
+
+
+def test_a_table_of_discrepancies_is_shown_where_there_is_one():
+    assert "each measured" not in summed_up()
+    frame = tidy_frame([record("discrepancies", "orientation", "as the text says", "lower")])
+    tables, kinds = {**TABLES, "discrepancies": frame}, {**KINDS, "discrepancies": "any"}
+    text = summed_up(tables, kinds=kinds)
+    assert row(
+        text, "discrepancies", "s, orientation, as the text says", "80 ± 1", "81 ± 1", "lower"
+    )
+    assert "The table discrepancies was not made." in summed_up(TABLES, kinds=kinds)
+
+
+def test_tables_that_are_missing_are_said_to_be():
+    text = summed_up({"a": TABLES["a"]})
+    for words in ("The table reproduction was not made.", "The table claims was not made."):
+        assert words in text
+    assert row(text, "the table was not made", "b")
+    assert "Of b: the table b.\n\nThe table b was not made." in text
+
+
+@pytest.mark.parametrize("note", [None, "quick run"])
+def test_a_quick_run_is_stamped_and_claims_no_reproduction(note):
+    tables = TABLES if note is None else {**TABLES, "a": TABLES["a"].assign(note=note)}
+    text = summed_up(tables, quick=note is None)
+    assert "**Quick run: not the paper's protocol.**" in text
+    assert "are reproduced" not in text
+    assert "Quick run" not in summed_up()
+
+
+def test_a_cell_that_is_not_there_is_refused():
+    learnt = [{"statement": "", "table": "b", "cells": [{"row": "exponnt"}]}]
+    with pytest.raises(ValueError, match=r"no cell of table b has .*exponnt"):
+        summed_up(learnt=learnt)
+
+
+def test_it_is_valid_restructuredtext_after_jinja():
+    """As Snakemake renders it: Jinja first, then docutils with a target for each file."""
+    targets = "".join(f"\n.. _{name}: javascript:show('{name}')" for name in LINKS)
+    text = jinja2.Environment().from_string(summed_up() + "\n" + targets).render()
+    options = {"report_level": 1, "halt_level": 1}
+    html = docutils.core.publish_parts(text, writer_name="html", settings_overrides=options)[
+        "html_body"
+    ]
+    assert "{% x %} *y*" in html and "javascript:show" in html
+
+
+def test_it_is_written_from_files(tmp_path):
+    files = []
+    for name in ("a", "reproduction"):
+        write_table(TABLES[name], tmp_path / f"{name}.csv")
+        files.append(tmp_path / f"{name}.csv")
+    settings = {"kinds": KINDS, "learnt": LEARNT, "quick": False}
+    write_summary(settings, files, ["x/a.html"], tmp_path / "out" / "summary.rst")
+    text = (tmp_path / "out" / "summary.rst").read_text(encoding="utf-8")
+    assert "`a <a.html_>`__" in text and "The table claims was not made." in text
+
+
+def test_numbers_have_the_papers_digits():
+    frame = tidy_frame(
+        [
+            record("t", "r", "1", "", mean=77.456, std=1.26, published_mean=97.5),
+            record("t", "r", "2", "", mean=97.96, std=0.04, published_mean=98.0),
+            record(
+                "t", "r", "3", "", metric="lr", unit="", mean=5e-4, std=None, published_mean=0.01
+            ),
+            record("t", "r", "4", "", metric="n", mean=12345, std=None, published_mean=None),
+            record("t", "r", "5", "", metric="l", mean=-0.93372, std=None, published_mean=-0.9337),
+        ]
+    )
+    digits, cells = digits_of(frame), list(frame.itertuples(index=False))
+    assert [measured_text(cell, digits) for cell in cells] == [
+        "77.5 ± 1.3", "98.0 ± 0.0", "0.0005", "12,345", "−0.9337",
+    ]  # fmt: skip
+    assert published_text(cells[0], digits) == "97.5 ± 1.0"
+    assert published_text(cells[3], digits) == ""
+
+
+def test_captions_are_plain():
+    assert plain_text(r"Learned $\alpha$ and $\mathbf{W}$: \first{1st}, 5\,\%.") == (
+        "Learned α and W: 1st, 5 %."
+    )
+    assert plain_text(r"density $\alpha^{\ast}$ of \emph{Platonov et al.\ found}") == (
+        "density α* of Platonov et al. found"
+    )
+    assert rst_escape("a_b *c* {{ d }}\n e") == r"a\_b \*c\* \{\{ d \}\} e"
+
+
+def test_every_table_and_figure_of_the_repository_is_in_the_report():
+    found = catalogue()
+    report = Report(found)
+    items = report.items()
+    assert len(items) >= len(found.config["tables"]) + len(found.config["figures"])
+    for table in found.config["tables"]:
+        assert report.page(table) in items
+        assert "$" not in report.table_caption(table)["title"]
+    for figure in found.config["figures"]:
+        caption = report.figure_caption(figure)
+        assert report.picture(figure) in items and caption["place"]
+    # The search for DSBM's depths has runs of its own, which the report does not ask for.
+    assert report.search_page("dsbm") not in items
+    kinds = report.summary_settings()["kinds"]
+    assert {"reproduction", "claims", "dsbm", "ablation"} <= set(kinds)
+    assert [path.split("/")[-1] for path in report.summary_inputs()] == [
+        f"{name}.csv" for name in kinds
+    ]
+
+
+def test_a_search_whose_runs_are_there_anyway_is_shown():
+    grid = {"grid": {"num_layers": [2, 3]}, "variants": ["chameleon-directed"]}
+    report = Report(catalogue({"searches": {"own": grid}}))
+    assert report.search_page("own") in report.items()
+    assert "2 run files of 1 variant" in report.search_caption("own")["rests_on"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"table": "ablatoin"}, r"report\.learnt\.0\.table is 'ablatoin'; allowed are"),
+        ({"figure": "dsmb"}, r"report\.learnt\.0\.figure is 'dsmb'; allowed are"),
+        (
+            {"table": "ablation", "cells": [{"subtable": "cameleon"}]},
+            r"report\.learnt\.0\.cells\.subtable is 'cameleon'",
+        ),
+        ({"table": "ablation", "cells": [{"rwo": "x"}]}, r"cells: a key is 'rwo'"),
+        ({"table": "claims", "cells": [{"row": "x"}]}, "of kind claims; a table that measures"),
+    ],
+)
+def test_an_entry_that_names_what_is_not_there_is_refused_before_any_job(entry, words):
+    overlay = {"report": {"learnt": [{"statement": "It is so", **entry}]}}
+    with pytest.raises(ConfigurationError, match=words):
+        Report(catalogue(overlay))
+
+
+@pytest.mark.parametrize(
+    "entry", [{}, {"table": "dsbm", "figure": "dsbm"}, {"figure": "dsbm", "cells": [{"row": "x"}]}]
+)
+def test_an_entry_points_to_one_thing(entry):
+    with pytest.raises(ConfigurationError):
+        catalogue({"report": {"learnt": [{"statement": "It is so", **entry}]}})
