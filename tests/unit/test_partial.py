@@ -10,7 +10,6 @@ from flode.experiments.catalogue import Run
 from flode.reporting.partial import write_partial
 from tests.configuration import ROOT, catalogue
 
-
 TABLES = Path("results/partial/tables")
 
 

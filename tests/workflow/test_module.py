@@ -1,5 +1,6 @@
 """The workflow as a module of another: the example, and what may go wrong."""
 
+import re
 import shutil
 import subprocess
 
@@ -75,6 +76,14 @@ def test_a_module_without_a_configuration_is_the_workflow_as_it_is(example):
     (example / "config.yaml").write_text("{}\n")
     printed = run(example, "-n", "results/runs/dsbm-alpha0.1-beta0.2/default/splits-0-4.json")
     assert "flode_train" in printed
+
+
+def test_the_definition_that_other_tools_look_for_is_the_same_workflow(tmp_path):
+    folder = working_copy(tmp_path, {})
+    printed = run(folder, "-n", "-s", "workflow/Snakefile")
+    counted = [dict(re.findall(r"^(\w+) +(\d+)$", run(folder, "-n"), re.MULTILINE))]
+    counted.append(dict(re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)))
+    assert counted[0] == counted[1] and counted[0]["all"] == "1"
 
 
 @pytest.mark.parametrize(
