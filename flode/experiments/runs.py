@@ -153,6 +153,7 @@ def _advice(settings: Mapping, splits: Sequence[int], device: torch.device) -> s
     ways.append(f"lower rank ({values['rank'] or 'all that the factors hold'})")
     ways.append(f"lower hidden_channels ({values['hidden_channels']})")
     if device.type != "cpu":
+        ways.append("run fewer jobs at a time (--resources gpu=1)")
         ways.append("set device: cpu")
     text = ", or ".join(ways)
     return text[0].upper() + text[1:] + "."

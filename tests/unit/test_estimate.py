@@ -1,0 +1,72 @@
+"""The estimate of the paper's time: what is there is counted, the rest follows from operations."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import estimate as module
+from benchmarks.estimate import KNOWN, Estimate, configuration, main, report
+from flode.experiments.catalogue import Run
+from tests.configuration import catalogue
+from tests.configuration import configuration as repository
+
+CORA, CHAMELEON, FILM = Run("cora"), Run("chameleon-directed"), Run("film-directed")
+
+
+def put(results, run, seconds=10.0, threads=1, splits=10, wall=None):
+    """A run file of 400 epochs a split."""
+    (name,) = catalogue().run_files(run)
+    path = results / Path(name).relative_to("results")
+    path.parent.mkdir(parents=True)
+    records = [{"epochs": 400, "seconds": seconds, "path": "reduced"} for _ in range(splits)]
+    path.write_text(json.dumps({"threads": threads, "records": records}))
+    if wall:
+        benchmark = results / "benchmarks" / path.relative_to(results).with_suffix(".tsv")
+        benchmark.parent.mkdir(parents=True)
+        benchmark.write_text(f"s\th:m:s\n{wall}\t0:00:00\n")
+
+
+def test_the_configuration_is_the_snakefiles():
+    assert configuration(None) == repository()
+
+
+def test_measured_and_estimated_times(tmp_path):
+    found = catalogue()
+    put(tmp_path, CORA, seconds=10.0, threads=2, wall=104.0)
+    put(tmp_path, CHAMELEON, seconds=30.0, wall=302.0)
+    estimate = Estimate(found, [CORA, CHAMELEON, FILM], tmp_path)
+    assert estimate.found[CORA].seconds == 200 and estimate.found[CORA].startup == [4.0]
+    assert estimate.seconds(CORA) == estimate.seconds(CHAMELEON) == 0
+    # Chameleon alone took the path that Film takes: its rate, and Film's operations.
+    ratio = estimate.cost(FILM)[1] / estimate.cost(CHAMELEON)[1]
+    assert estimate.cost(FILM)[0] == estimate.cost(CHAMELEON)[0] == "reduced"
+    assert estimate.seconds(FILM) == pytest.approx(300 * ratio)
+    lines = report(estimate, {"tables/x": [CORA, FILM], "all": [CORA, CHAMELEON, FILM]}, gpu=10.0)
+    assert lines[1].split() == ["tables/x", "2", "1", "0.1", f"{300 * ratio / 3600:.1f}"]
+    assert lines[2].split()[:4] == ["all", "3", "2", "0.1"]
+    assert any(line.startswith("start-up: 3.0 s a job (median of 2), 3 jobs") for line in lines)
+    assert "a bound and no measurement" in lines[-1]
+
+
+def test_what_is_missing_of_a_run_is_estimated(tmp_path):
+    put(tmp_path, CHAMELEON, seconds=30.0, splits=4)
+    estimate = Estimate(catalogue(), [CHAMELEON], tmp_path)
+    assert estimate.seconds(CHAMELEON) == pytest.approx(6 * 30)
+
+
+def test_a_graph_of_unknown_size_is_said_to_be_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "KNOWN", {k: v for k, v in KNOWN.items() if k != "film"})
+    put(tmp_path, CHAMELEON)
+    estimate = Estimate(catalogue(), [CHAMELEON, FILM], tmp_path)
+    assert "and 1 of unknown size" in report(estimate, {"all": [CHAMELEON, FILM]}, None)[1]
+
+
+def test_the_command(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="no run file is there"):
+        main(["--results", str(tmp_path)])
+    put(tmp_path, CHAMELEON)
+    main(["--results", str(tmp_path)])
+    printed = capsys.readouterr().out
+    for target in ("tables/ablation", "studies/depth", "search/dsbm", "all"):
+        assert f"\n{target} " in printed
