@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,7 +12,7 @@ import yaml
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.readings import OF_GRAPHS
 from flode.experiments.validation import ConfigurationError
-from flode.reporting.partial import write_partial_tables
+from flode.reporting.partial import write_partial
 from flode.reporting.stages import make_table
 from tests.configuration import FILES, ROOT, SCHEMAS, catalogue, merge
 from tests.unit.reporting_samples import run_content
@@ -378,11 +379,14 @@ def test_an_unfinished_workflow_shows_what_was_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = catalogue({"results": "results/partial", "data": {"folder": "results/raw"}})
     (path,) = found.run_files(Run("chameleon-directed"))
+    settings = found.run_settings(Run("chameleon-directed"))
     content = run_content("chameleon-directed", ten_splits(77.9))
+    content |= {key: settings[key] for key in ("hyperparameters", "dataset")} | {"training": {}}
     (tmp_path / path).parent.mkdir(parents=True)
     (tmp_path / path).write_text(json.dumps(content))
-    assert "discrepancies" in write_partial_tables(found)
-    frame = pd.read_csv(f"{found.results}/tables/discrepancies.csv")
+    file = Path(found.results) / "tables" / "discrepancies.csv"
+    assert file in write_partial(found)
+    frame = pd.read_csv(file)
     own = frame[frame["row"] == "Chameleon, directed"].set_index(["subtable", "column"])
     text = own.loc[("orientation", "text: i gathers from nodes that point to it")]
     assert text["verdict"] == "not run" and "chameleon_directed.npz" in text["note"]
