@@ -16,7 +16,7 @@ import pandas as pd
 from flode.experiments.captions import plain_text
 from flode.files import write_text_atomic
 from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
-from flode.reporting.published import FLODE, read_published
+from flode.reporting.published import FLODE, files_of, read_published
 from flode.reporting.tidy import is_quick, read_csv, read_table
 from flode.reporting.typeset import QUICK_STAMP, ranks
 from flode.reporting.verdicts import EXACT_RULE, MEAN_RULE, NOT_RUN, PLACE_RULE
@@ -65,7 +65,7 @@ def write_table_page(
     settings: Mapping[str, Any],
     csv: str | Path,
     tex: str | Path,
-    published: Iterable[str | Path],
+    published: str | Path | Iterable[str | Path],
     output: str | Path,
 ) -> str:
     """A page of a table.
@@ -83,7 +83,7 @@ def write_table_page(
     frame, spec, caption = read_table(csv), settings["spec"], settings["caption"]
     groups = {}
     if spec["kind"] == "ablation":
-        for row in read_published(next(iter(published))).itertuples(index=False):
+        for row in read_published(files_of(published)[0]).itertuples(index=False):
             groups[row.subtable, row.row] = row.group
     quick = caption["quick"] or is_quick(frame)
     marked = 0 if quick else spec.get("marked", 0)

@@ -241,8 +241,7 @@ def _write_report(
         csv, tex = (results / "tables" / f"{name}.{ending}" for ending in ("csv", "tex"))
         if csv.exists() and tex.exists():
             published = spec.get("published", [])
-            files = [published] if isinstance(published, str) else published
-            write_table_page(shown.page_settings(name), csv, tex, files, shown.page(name))
+            write_table_page(shown.page_settings(name), csv, tex, published, shown.page(name))
     for name in catalogue.config["searches"]:
         if (csv := results / "search" / f"{name}.csv").exists():
             write_search_page(shown.search_settings(name), csv, shown.search_page(name))

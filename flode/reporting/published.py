@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -61,6 +61,11 @@ _DECIMALS = 2
 
 #: A cell that the paper does not have.
 NOTHING = Published("", None, None, None, None, None)
+
+
+def files_of(published: str | Path | Iterable[str | Path]) -> list[str | Path]:
+    """A table's files of published numbers, one or several."""
+    return [published] if isinstance(published, (str, Path)) else list(published)
 
 
 def read_published(path: str | Path) -> pd.DataFrame:

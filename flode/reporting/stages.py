@@ -20,7 +20,7 @@ from flode.reporting.latex_discrepancies import render_discrepancies
 from flode.reporting.latex_frequency import render_frequency
 from flode.reporting.latex_ranking import render_ranking
 from flode.reporting.latex_statistics import render_statistics
-from flode.reporting.published import read_published
+from flode.reporting.published import files_of, read_published
 from flode.reporting.ranking import ranking_table
 from flode.reporting.records import load_runs
 from flode.reporting.reproduction import load_tables, render_reproduction, reproduction_table
@@ -103,7 +103,7 @@ def make_table(
     if spec["kind"] not in _KINDS:
         raise ValueError(f"table {name!r}: kind is {spec['kind']!r}; allowed: {', '.join(_KINDS)}")
     kind = _KINDS[spec["kind"]]
-    files = [published] if isinstance(published, (str, Path)) else list(published)
+    files = files_of(published)
     if kind.published is not None and len(files) != len(kind.published):
         raise ValueError(
             f"table {name!r}: published is {', '.join(map(str, files))}; kind {spec['kind']} needs "
