@@ -12,7 +12,7 @@ from flode import versions
 from flode.devices import wants_gpu
 from flode.experiments.catalogue import Catalogue, Run, one_of
 from flode.experiments.cleaning import computed_files, raw_files
-from flode.experiments.defaults import completed
+from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import CONFIGURATION
 from flode.experiments.report import Report
 from flode.experiments.validation import ConfigurationError, as_yaml
@@ -22,11 +22,7 @@ min_version("9.0")
 
 # Folder of this file, also where another workflow has it as a module.
 HERE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
-NAMES = (
-    "config dsbm datasets node_classification ablation depth studies discrepancies"
-    " reproduction report"
-)
-CONFIG = [HERE / "config" / f"{name}.yaml" for name in NAMES.split()]
+CONFIG = [HERE / "config" / name for name in FILES]
 
 for file in CONFIG:
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
@@ -21,13 +20,11 @@ from pathlib import Path
 from statistics import mean, median
 from types import SimpleNamespace
 
-import yaml
-from snakemake.utils import update_config
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.operations import OPERATIONS, Sizes
 from flode.datasets.graph import Graph
 from flode.experiments.catalogue import Catalogue, Run
+from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import architecture_keywords
 from flode.model import Architecture, choose_path
 from flode.spectral import Factors
@@ -83,12 +80,8 @@ class Measured:
 
 
 def configuration(overlay: str | None) -> dict:
-    """The configuration that the Snakefile reads, and an overlay."""
-    files = re.findall(r'^configfile: "(.+)"', (ROOT / "Snakefile").read_text(), re.MULTILINE)
-    merged: dict = {}
-    for file in [ROOT / name for name in files] + ([Path(overlay)] if overlay else []):
-        update_config(merged, yaml.safe_load(file.read_text(encoding="utf-8")))
-    return merged
+    """The workflow's configuration, and an overlay."""
+    return completed({}, [ROOT / "config" / name for name in FILES] + [overlay] * bool(overlay))
 
 
 def targets(catalogue: Catalogue) -> dict[str, list[Run]]:

@@ -4,24 +4,11 @@ import functools
 from pathlib import Path
 
 from flode.experiments.catalogue import Catalogue
-from flode.experiments.defaults import completed
+from flode.experiments.defaults import FILES, completed
 from flode.experiments.defaults import merged as merge
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = ROOT / "workflow" / "schemas"
-FILES = (
-    "config.yaml",
-    "dsbm.yaml",
-    "datasets.yaml",
-    "node_classification.yaml",
-    "ablation.yaml",
-    "depth.yaml",
-    "studies.yaml",
-    "discrepancies.yaml",
-    "reproduction.yaml",
-    "report.yaml",
-)
-
 
 #: Overlay: the same rules on graphs so small that the whole DAG takes seconds.
 TINY = {

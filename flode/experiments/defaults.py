@@ -13,6 +13,15 @@ import yaml
 
 from flode.experiments.validation import ConfigurationError
 
+#: The workflow's own files in ``config/``, later ones over earlier ones.
+FILES = tuple(
+    f"{name}.yaml"
+    for name in (
+        "config", "dsbm", "datasets", "node_classification", "ablation", "depth", "studies",
+        "discrepancies", "reproduction", "report",
+    )
+)  # fmt: skip
+
 
 def merged(base: Mapping, overlay: Mapping) -> dict:
     """A configuration overlaid by another, as Snakemake merges configuration files: mappings key by

@@ -21,6 +21,7 @@ from flode.reporting.verdicts import (
     MEAN_RULE,
     NOT_RUN,
     QUICK_RULE,
+    QUICK_RUN,
     REPRODUCED,
 )
 
@@ -115,9 +116,10 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
 
 
 def verdict_order(frame: pd.DataFrame) -> list[str]:
-    """The verdicts to count: those of a mean, then others that the frame has, `NOT_RUN` last."""
+    """The verdicts to count: those of a mean, then others that the frame has, `NOT_RUN` last; of a
+    quick run, which has none of a mean, the others alone."""
     found = set(frame["verdict"])
-    known = [REPRODUCED, HIGHER, LOWER]
+    known = [] if QUICK_RUN in found else [REPRODUCED, HIGHER, LOWER]
     return [*known, *sorted(found - {*known, NOT_RUN}), *({NOT_RUN} & found)]
 
 

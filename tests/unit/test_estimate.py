@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import estimate as module
-from benchmarks.estimate import KNOWN, Estimate, configuration, main, report
+from benchmarks.estimate import KNOWN, Estimate, main, report
 from flode.experiments.catalogue import Run
 from tests.configuration import catalogue
-from tests.configuration import configuration as repository
 
 CORA, CHAMELEON, FILM = Run("cora"), Run("chameleon-directed"), Run("film-directed")
 
@@ -25,10 +24,6 @@ def put(results, run, seconds=10.0, threads=1, splits=10, wall=None):
         benchmark = results / "benchmarks" / path.relative_to(results).with_suffix(".tsv")
         benchmark.parent.mkdir(parents=True)
         benchmark.write_text(f"s\th:m:s\n{wall}\t0:00:00\n")
-
-
-def test_the_configuration_is_the_snakefiles():
-    assert configuration(None) == repository()
 
 
 def test_measured_and_estimated_times(tmp_path):

@@ -10,6 +10,7 @@ from flode.experiments.validation import ConfigurationError
 from flode.reporting.plain import digits_of, measured_text, published_text
 from flode.reporting.summary import summary_text, write_summary
 from flode.reporting.tidy import tidy_frame, write_table
+from flode.reporting.typeset import QUICK_STAMP
 from tests.configuration import catalogue
 from tests.unit.test_reporting_reproduction import record
 
@@ -147,7 +148,7 @@ def test_tables_that_are_missing_are_said_to_be():
 def test_a_quick_run_is_stamped_and_claims_no_reproduction(note):
     tables = TABLES if note is None else {**TABLES, "a": TABLES["a"].assign(note=note)}
     text = summed_up(tables, quick=note is None)
-    assert "**Quick run: not the paper's protocol.**" in text
+    assert f"**{QUICK_STAMP}.**" in text
     assert "are reproduced" not in text
     assert "Quick run" not in summed_up()
 

@@ -266,7 +266,7 @@ def test_every_kind_is_configured(kind):
     config = configuration()
     spec = config["studies"][kind]
     assert spec["kind"] == kind
-    assert config["figures"][kind] == {"kind": kind, "study": kind}
+    assert config["figures"][kind]["kind"] == config["figures"][kind]["study"] == kind
 
 
 def test_an_exponent_that_overflows_is_named():
