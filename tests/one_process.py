@@ -81,7 +81,9 @@ def make_reports(found: Catalogue) -> None:
         write_table(frame, Path(results) / "search" / f"{search}.csv")
     for study in found.config["studies"]:
         csv = f"{results}/studies/{study}.csv"
-        make_study(found.study_settings(study), csv, **found.study_inputs(study))
+        inputs = found.study_inputs(study)
+        inputs = {key: inputs[key] for key in ("graphs", "factors", "runs")}
+        make_study(found.study_settings(study), csv, **inputs)
     tables = found.config["tables"]
     for table in sorted(tables, key=lambda name: tables[name]["kind"] in SUMMARIES):
         make_table(

@@ -55,6 +55,7 @@ def trimmed():
         "node_classification": {},
         "ablation": {},
         "depth": {},
+        "discrepancies": {},
     }
 
 
