@@ -88,12 +88,10 @@ def targets(catalogue: Catalogue) -> dict[str, list[Run]]:
     """Runs of each table, study and search that trains, and of ``all``, each once."""
     found = {f"tables/{name}": catalogue.table_runs(name) for name in catalogue.config["tables"]}
     for study in catalogue.config["studies"]:
-        series = [runs for by in catalogue.study_runs(study).values() for runs in by.values()]
-        found[f"studies/{study}"] = [run for runs in series for run in runs]
+        found[f"studies/{study}"] = catalogue.gathered_runs(study)
     every = [run for runs in found.values() for run in runs]
     for search in catalogue.config["searches"]:
-        candidates = catalogue.search_runs(search).values()
-        found[f"search/{search}"] = [run for runs in candidates for run in runs]
+        found[f"search/{search}"] = catalogue.searched_runs(search)
     found["all"] = every
     return {name: list(dict.fromkeys(runs)) for name, runs in found.items() if runs}
 

@@ -63,10 +63,9 @@ def all_runs(found: Catalogue) -> list[Run]:
     """Every run of every table, study and search, each once."""
     runs = [run for table in found.config["tables"] for run in found.table_runs(table)]
     for study in found.config["studies"]:
-        for by_series in found.study_runs(study).values():
-            runs += [run for series in by_series.values() for run in series]
+        runs += found.gathered_runs(study)
     for search in found.config["searches"]:
-        runs += [run for candidates in found.search_runs(search).values() for run in candidates]
+        runs += found.searched_runs(search)
     return list(dict.fromkeys(runs))
 
 
@@ -74,16 +73,13 @@ def make_reports(found: Catalogue) -> None:
     """Every search, study, table and figure, from the runs."""
     results = found.results
     for search in found.config["searches"]:
-        candidates = found.search_runs(search).values()
-        files = found.files_of(run for runs in candidates for run in runs)
+        files = found.files_of(found.searched_runs(search))
         settings = found.search_settings(search)
         frame = search_table(settings["candidates"], load_runs(files))
         write_table(frame, Path(results) / "search" / f"{search}.csv")
     for study in found.config["studies"]:
         csv = f"{results}/studies/{study}.csv"
-        inputs = found.study_inputs(study)
-        inputs = {key: inputs[key] for key in ("graphs", "factors", "runs")}
-        make_study(found.study_settings(study), csv, **inputs)
+        make_study(found.study_settings(study), csv, **found.study_inputs(study))
     tables = found.config["tables"]
     for table in sorted(tables, key=lambda name: tables[name]["kind"] in SUMMARIES):
         make_table(

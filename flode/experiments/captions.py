@@ -87,10 +87,10 @@ def figure_caption(catalogue: Catalogue, figure: str) -> dict:
 
 def search_caption(catalogue: Catalogue, search: str) -> dict:
     """What a search chose from, likewise."""
-    runs = catalogue.search_runs(search)
-    files = catalogue.files_of(dict.fromkeys(run for found in runs.values() for run in found))
+    files = catalogue.files_of(catalogue.searched_runs(search))
+    variants = ", ".join(catalogue.search_runs(search))
     title = (
-        f"Search {readable(search)}: the candidates for {', '.join(runs)}. The best mean "
+        f"Search {readable(search)}: the candidates for {variants}. The best mean "
         "validation metric is chosen; test metrics stand beside and have no part in it."
     )
     return _caption(catalogue, title, "", _rests_on(files))

@@ -189,19 +189,22 @@ class Catalogue(Variants):
             if "series" in spec
         }
 
-    def study_inputs(self, study: str) -> dict[str, list[str]]:
-        """Files that a study is made from: ``runs``, ``models`` of those whose models are kept, and
-        ``graphs`` and ``factors`` in the order of the study's graphs."""
-        variants = self._entry("studies", study).get("graphs", {}).values()
-        runs = [
+    def gathered_runs(self, study: str) -> list[Run]:
+        """Runs of a study, each once."""
+        every = (
             run
             for by_series in self.study_runs(study).values()
             for series in by_series.values()
             for run in series
-        ]
+        )
+        return list(dict.fromkeys(every))
+
+    def study_inputs(self, study: str) -> dict[str, list[str]]:
+        """Files that a study is made from: ``runs``, and ``graphs`` and ``factors`` in the order of
+        the study's graphs."""
+        variants = self._entry("studies", study).get("graphs", {}).values()
         return {
-            "runs": self.files_of(dict.fromkeys(runs)),
-            "models": self.model_files(dict.fromkeys(runs)),
+            "runs": self.files_of(self.gathered_runs(study)),
             "graphs": [f"{self.results}/graphs/{variant}.npz" for variant in variants],
             "factors": [f"{self.results}/factors/{variant}.safetensors" for variant in variants],
         }

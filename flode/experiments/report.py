@@ -111,12 +111,11 @@ class Report:
             run for table in self._config["tables"] for run in self._catalogue.table_runs(table)
         }
         for study in self._config["studies"]:
-            for by_series in self._catalogue.study_runs(study).values():
-                needed |= {run for series in by_series.values() for run in series}
+            needed |= set(self._catalogue.gathered_runs(study))
         return [
             search
             for search in self._config["searches"]
-            if all(needed.issuperset(runs) for runs in self._catalogue.search_runs(search).values())
+            if needed.issuperset(self._catalogue.searched_runs(search))
         ]
 
     def _check_learnt(self, entry: dict, where: str) -> None:

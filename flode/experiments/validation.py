@@ -57,8 +57,7 @@ class Schema:
         faults = sorted(
             {
                 *_messages(self._validator.iter_errors(value), where),
-                *_not_finite(value, where),
-                *_not_text(value, where),
+                *_not_for_json(value, where),
             }
         )
         if faults:
@@ -83,28 +82,21 @@ def without_removed(value, named: bool = False):
     return value
 
 
-def _not_text(value, where: str, key: str = "") -> Iterable[str]:
-    """Keys that are no text: YAML reads an unquoted 0.10 as the number 0.1."""
+def _not_for_json(value, where: str, key: str = "") -> Iterable[str]:
+    """What YAML has and JSON Schema lets pass: keys that are no text, as an unquoted 0.10 is the
+    number 0.1; NaN and infinities."""
+    inside: Iterable = ()
     if isinstance(value, dict):
-        for name, entry in value.items():
+        inside = value.items()
+        for name in value:
             if not isinstance(name, str):
                 yield f"{where}: {key or 'a key'} has the key {name!r}; allowed is text, in quotes"
-            yield from _not_text(entry, where, f"{key}.{name}" if key else str(name))
     elif isinstance(value, list):
-        for index, entry in enumerate(value):
-            yield from _not_text(entry, where, f"{key}.{index}")
-
-
-def _not_finite(value, where: str, key: str = "") -> Iterable[str]:
-    """NaN and infinities, which JSON Schema lets pass."""
-    if isinstance(value, dict):
-        for name, entry in value.items():
-            yield from _not_finite(entry, where, f"{key}.{name}" if key else str(name))
-    elif isinstance(value, list):
-        for index, entry in enumerate(value):
-            yield from _not_finite(entry, where, f"{key}.{index}")
+        inside = enumerate(value)
     elif isinstance(value, float) and not math.isfinite(value):
         yield f"{where}: {key} is {value!r}; a finite number is allowed"
+    for name, entry in inside:
+        yield from _not_for_json(entry, where, f"{key}.{name}" if key else str(name))
 
 
 def _messages(errors: Iterable[ValidationError], where: str) -> Iterable[str]:

@@ -86,9 +86,8 @@ class Variants:
             ConfigurationError: unknown variant or key, a value out of bounds, or a configuration
                 name that is not the shortest for what it says; the message gives the right one.
         """
-        if (
-            run in self._known
-        ):  # many tables and studies name the same run, and each start reads all
+        # Many tables and studies name the same run, and each start reads all.
+        if run in self._known:
             return dict(self._known[run])
         default = self._default(run.variant)
         try:

@@ -17,7 +17,7 @@ from flode.experiments.captions import plain_text
 from flode.files import write_text_atomic
 from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
 from flode.reporting.published import FLODE, files_of, read_published
-from flode.reporting.tidy import is_quick, read_csv, read_table
+from flode.reporting.tidy import is_quick, not_run, read_csv, read_table
 from flode.reporting.typeset import QUICK_STAMP, ranks
 from flode.reporting.verdicts import EXACT_RULE, MEAN_RULE, NOT_RUN, PLACE_RULE
 
@@ -90,6 +90,7 @@ def write_table_page(
     blocks = (
         _matrix(frame, spec, groups, marked) if spec["kind"] in _MATRICES else _list(frame, spec)
     )
+    missing = [f"Not run, {len(own)} cells: {reason}." for reason, own in not_run(frame).items()]
     notes = []
     if frame["published_mean"].notna().any():
         notes = [_BRACKETS, *(f"{rule}." for rule in _RULES.get(spec["kind"], [MEAN_RULE]))]
@@ -98,7 +99,7 @@ def write_table_page(
         output,
         caption | {"quick": quick},
         blocks,
-        [*notes, *_not_run(frame)],
+        [*notes, *missing],
         [csv, tex],
         list(counts.items()),
     )
@@ -143,9 +144,8 @@ def _matrix(
         label = plain_text(part.get("header", ""))
         lines = [_Row(row, [cells.get(c, _Cell()) for c in columns]) for row, cells in rows.items()]
         title = plain_text(part.get("caption", ""))
-        if (
-            title and spec["kind"] != "datasets"
-        ):  # lettered as in the .tex, where captions refer to it
+        # Lettered as in the .tex, where captions refer to it.
+        if title and spec["kind"] != "datasets":
             title = f"({ascii_lowercase[len(blocks) % 26]}) {title}"
         blocks.append(_Block(title, [label, *columns], lines))
     return blocks
@@ -225,15 +225,6 @@ def _ranks(
             if rank is not None:
                 found[cell.row, column] = rank + 1
     return found
-
-
-def _not_run(frame: pd.DataFrame) -> list[str]:
-    missing = frame[frame["verdict"] == NOT_RUN]
-    reasons = missing["note"].str.split("; ").str[-1]
-    return [
-        f"Not run, {len(own)} cells: {reason}."
-        for reason, own in missing.groupby(reasons, sort=False)
-    ]
 
 
 def _plain(value: Any) -> str:

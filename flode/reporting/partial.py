@@ -80,11 +80,10 @@ class _Partial:
 
     def table(self, name: str) -> None:
         stem, settings = self.results / "tables" / name, self.catalogue.table_settings(name)
-        runs, reasons = self._present(self.catalogue.table_runs(name))
-        needed = self.catalogue.table_files(name)
-        run_files = self.catalogue.files_of(self.catalogue.table_runs(name))
-        others = [path for path in needed if path not in set(run_files)]
-        present = runs + [path for path in others if Path(path).exists()]
+        runs = self.catalogue.table_runs(name)
+        present, reasons = self._present(runs)
+        needed, run_files = self.catalogue.table_files(name), set(self.catalogue.files_of(runs))
+        present += [path for path in needed if path not in run_files and Path(path).exists()]
         for variant in self.catalogue.table_variants(name):
             if not Path(self.catalogue.statistics_file(variant)).exists():
                 reasons.setdefault((variant, Run(variant).configuration), self._reason(variant))
@@ -101,7 +100,6 @@ class _Partial:
     def study(self, name: str) -> None:
         settings = self.catalogue.study_settings(name)
         inputs = self.catalogue.study_inputs(name)
-        inputs = {key: inputs[key] for key in ("graphs", "factors", "runs")}
         needed = [path for paths in inputs.values() for path in paths]
         reasons = None
         if settings["spec"]["kind"] in SERIES:
@@ -186,7 +184,7 @@ class _Partial:
         """Files of a run with its settings: those that tables ask for or, where none is there, what
         there is of other ranges of splits."""
         asked = [Path(path) for path in self.catalogue.run_files(run)]
-        others = sorted(asked[0].parent.glob("splits-*-*.json"), key=_first_split)
+        others = sorted(asked[0].parent.glob("splits-*-*.json"), key=_range)
         settings, outdated = self.catalogue.run_settings(run), False
         for candidates in (asked, others):
             found, splits = [], set()
@@ -213,10 +211,6 @@ def _range(path: Path) -> tuple[int, int]:
     """First split of a run file's name, and one past its last."""
     _, first, last = path.stem.split("-")
     return int(first), int(last) + 1
-
-
-def _first_split(path: Path) -> int:
-    return _range(path)[0]
 
 
 def _describes(path: Path, settings: Mapping) -> bool:

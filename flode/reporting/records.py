@@ -244,8 +244,9 @@ def _check_record(record: Any, where: str) -> None:
         raise ValueError(f"{where} is {record!r}; allowed: a JSON object")
     require(record, "split", int, where, lambda split: split >= 0, "an integer from 0")
     if record.get("diverged_at") is not None:
-        at_least_1 = lambda epoch: epoch >= 1  # noqa: E731
-        require(record, "diverged_at", int, where, at_least_1, "an epoch from 1, or null")
+        require(
+            record, "diverged_at", int, where, lambda epoch: epoch >= 1, "an epoch from 1, or null"
+        )
         if record.get("best_epoch") is None:  # it ended before it had a result
             for subset in ("train", "validation", "test"):
                 allowed = "null, as the split has no best_epoch"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +83,10 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
     """How many numbers of each table have which verdict, and which were not reproduced."""
     verdicts = verdict_order(frame)
     rows = [
-        [escape(table), *_counts(own, verdicts)]
+        [escape(table), *verdict_counts(own, verdicts)]
         for table, own in frame.groupby("table", sort=False)
     ]
-    total = [["all", *_counts(frame, verdicts)]]
+    total = [["all", *verdict_counts(frame, verdicts)]]
     counts = tabular("", [escape(verdict) for verdict in verdicts], [rows, total])
     blocks = [blocks_beside([("(a) Verdicts on the published numbers.", counts)])]
     missed = frame[frame["verdict"].isin([HIGHER, LOWER])]
@@ -123,7 +123,8 @@ def verdict_order(frame: pd.DataFrame) -> list[str]:
     return [*known, *sorted(found - {*known, NOT_RUN}), *({NOT_RUN} & found)]
 
 
-def _counts(frame: pd.DataFrame, verdicts: list[str]) -> list[str]:
+def verdict_counts(frame: pd.DataFrame, verdicts: Sequence[str]) -> list[str]:
+    """How many cells have each of these verdicts, as text."""
     counts = frame["verdict"].value_counts()
     return [str(counts.get(verdict, 0)) for verdict in verdicts]
 

@@ -12,7 +12,6 @@ from flode.experiments.studies import StudyGraph
 from flode.reporting.dominance import frequency_dominance
 from flode.reporting.records import Runs
 from flode.reporting.tidy import QUICK, Reasons, RunsByKey
-from flode.spectral.factors import resolve_rank
 
 #: Columns that every such study has; accuracies in percent, population standard deviations.
 COLUMNS = (
@@ -110,9 +109,7 @@ def truncated_svd(
         if label not in graphs:
             rows.append(_row(label, name, configuration, values["rank"], run))
             continue
-        factors = graphs[label].factors
-        if values["rank"] is not None:
-            factors = factors.truncate(resolve_rank(values["rank"], factors.num_nodes))
+        factors = graphs[label].factors.leading(values["rank"])
         row = _row(label, name, configuration, factors.rank, run)
         rows.append(row | {"explained_variance": factors.explained_variance})
     return pd.DataFrame(rows)

@@ -17,8 +17,8 @@ from flode.files import write_text_atomic
 from flode.reporting.claims import claim_verdict
 from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
 from flode.reporting.published import DISAGREE
-from flode.reporting.reproduction import MAX_LISTED, load_tables, verdict_order
-from flode.reporting.tidy import is_quick
+from flode.reporting.reproduction import MAX_LISTED, load_tables, verdict_counts, verdict_order
+from flode.reporting.tidy import is_quick, not_run
 from flode.reporting.typeset import QUICK_STAMP
 from flode.reporting.verdicts import (
     EXACT_RULE,
@@ -100,10 +100,10 @@ def _reproduction(
         return [*parts, _not_made(name)]
     verdicts = verdict_order(frame)
     rows = [
-        [_link(table, table, links), *_counts(own, verdicts)]
+        [_link(table, table, links), *verdict_counts(own, verdicts), str(len(own))]
         for table, own in frame.groupby("table", sort=False)
     ]
-    rows.append(["**all**", *_counts(frame, verdicts)])
+    rows.append(["**all**", *verdict_counts(frame, verdicts), str(len(frame))])
     measured = (frame["verdict"] != NOT_RUN).sum()
     good = (frame["verdict"] == REPRODUCED).sum()
     head = (
@@ -159,11 +159,9 @@ def _not_run(kinds: Mapping[str, str], tables: Tables, links: Collection[str]) -
         if name not in tables:
             reasons.setdefault("the table was not made", []).append(rst_escape(readable(name)))
             continue
-        missing = tables[name][tables[name]["verdict"] == NOT_RUN]
-        # The reason stands last, after remarks on the published value.
-        for reason, own in missing.groupby(missing["note"].str.split("; ").str[-1], sort=False):
+        for reason, own in not_run(tables[name]).items():
             cells = f"{_link(name, name, links)} ({len(own)})"
-            reasons.setdefault(str(reason) or "no reason is given", []).append(cells)
+            reasons.setdefault(reason or "no reason is given", []).append(cells)
     parts = [_heading("What was not run", "-")]
     if not reasons:
         return [*parts, "Nothing: each cell of the tables that are summed up here has its number."]
@@ -234,11 +232,6 @@ def _cells(own: pd.DataFrame, digits: Digits, links: Collection[str], remarks: b
             rows[-1][-1] = rst_escape(cell.note.split("; ")[0])
     last = "remark" if remarks else "verdict"
     return _table(["table", "number", "measured", "published", last], rows)
-
-
-def _counts(frame: pd.DataFrame, verdicts: Sequence[str]) -> list[str]:
-    counts = frame["verdict"].value_counts()
-    return [*(str(counts.get(verdict, 0)) for verdict in verdicts), str(len(frame))]
 
 
 def _not_made(name: str) -> str:

@@ -172,6 +172,14 @@ def is_quick(frame: pd.DataFrame) -> bool:
     return bool(frame["note"].fillna("").astype(str).str.contains(QUICK, regex=False).any())
 
 
+def not_run(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Cells that were not run, by their reasons, in order of appearance."""
+    missing = frame[frame["verdict"] == NOT_RUN]
+    # The reason stands last, after remarks on the published value.
+    reasons = missing["note"].str.split("; ").str[-1]
+    return {str(reason): own for reason, own in missing.groupby(reasons, sort=False)}
+
+
 def without_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
     """The table of a quick run: each verdict is `QUICK_RUN`, but for cells that were not run, and
     each such cell's note says it too."""

@@ -17,6 +17,7 @@ from flode.training.capture import WARM_UP, CapturedStep
 from flode.training.trainer import StackedTrainer
 from tests.cuda_graphs import Recording, emulate
 from tests.unit.test_training import MODELS, SETTINGS, random_graph, trainer_of
+from tests.unit.trainings import assert_same_trainings
 
 CASES = {name: {"metric": "accuracy", **options} for name, options in MODELS.items()}
 CASES["auroc"] = {"metric": "auroc"}
@@ -48,14 +49,7 @@ def test_a_replayed_training_is_equal_bit_for_bit(case, monkeypatch):
     trained = made(case).train_all()
     # A graph for every number of splits side by side that lasted longer than the warm-up.
     assert len(graphs) >= 2 and sum(graph.replays for graph in graphs) > 10
-    for one, other in zip(trained, expected, strict=True):
-        assert (one.best_epoch, one.epochs, one.validation, one.diverged_at) == (
-            other.best_epoch,
-            other.epochs,
-            other.validation,
-            other.diverged_at,
-        )
-        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+    assert_same_trainings(trained, expected)
 
 
 def test_a_replayed_training_can_be_resumed(graphs, tmp_path):
@@ -66,9 +60,7 @@ def test_a_replayed_training_can_be_resumed(graphs, tmp_path):
     torch.save(killed.state_dict(), tmp_path / "state.pt")
     resumed = made("reduced")
     resumed.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
-    for one, other in zip(undisturbed, resumed.train_all(), strict=True):
-        assert (one.best_epoch, one.epochs) == (other.best_epoch, other.epochs)
-        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+    assert_same_trainings(undisturbed, resumed.train_all())
 
 
 def test_a_graph_is_captured_after_the_warm_up_and_given_up_with_its_stack(graphs):
@@ -96,8 +88,7 @@ def test_where_a_step_cannot_be_captured_it_is_called_as_it_is(graphs, monkeypat
         trained = made("general").train_all()
     assert not graphs
     assert "no CUDA graph of the training step" in caplog.text and "reads a number" in caplog.text
-    for one, other in zip(trained, expected, strict=True):
-        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+    assert_same_trainings(trained, expected)
 
 
 def test_a_capture_that_runs_out_of_memory_is_no_reason_to_go_on(graphs):

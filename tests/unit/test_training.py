@@ -14,6 +14,7 @@ from flode.spectral import factorize, normalized_dirichlet_energy, sna
 from flode.training.evaluation import evaluate, states_and_logits
 from flode.training.metrics import accuracy, auroc
 from flode.training.trainer import StackedTrainer, TrainingSettings
+from tests.unit.trainings import assert_same_trainings
 
 SETTINGS = TrainingSettings(learning_rate=0.01, weight_decay=1e-3, epochs=40, patience=15)
 
@@ -76,14 +77,7 @@ def test_a_split_among_others_trains_as_if_alone(model):
 def test_the_same_training_twice_is_equal_bit_for_bit(model):
     graph, options = model
     first, second = (trainer_of(graph, **options).train_all() for _ in range(2))
-    for one, other in zip(first, second, strict=True):
-        assert (one.split, one.best_epoch, one.epochs, one.validation) == (
-            other.split,
-            other.best_epoch,
-            other.epochs,
-            other.validation,
-        )
-        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+    assert_same_trainings(first, second)
 
 
 def test_a_resumed_training_is_equal_bit_for_bit(model, tmp_path):
@@ -95,9 +89,7 @@ def test_a_resumed_training_is_equal_bit_for_bit(model, tmp_path):
     torch.save(killed.state_dict(), tmp_path / "state.pt")
     resumed = trainer_of(graph, **options)
     resumed.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
-    for one, other in zip(undisturbed, resumed.train_all(), strict=True):
-        assert (one.best_epoch, one.epochs) == (other.best_epoch, other.epochs)
-        assert all(torch.equal(one.parameters[n], other.parameters[n]) for n in one.parameters)
+    assert_same_trainings(undisturbed, resumed.train_all())
 
 
 def test_every_path_trains_alike():

@@ -4,6 +4,7 @@
 rule study:
     input:
         unpack(lambda wildcards: catalogue.study_inputs(wildcards.study)),
+        models=lambda wildcards: catalogue.model_files(catalogue.gathered_runs(wildcards.study)),
     output:
         f"{RESULTS}/studies/{{study}}.csv",
     log:
