@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,18 +20,41 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
 
     Raises:
         FileNotFoundError: the block wrote nothing.
-        BaseException: whatever the block raised; the temporary file is removed then, and a file
-            that already stood at ``path`` is untouched.
+        OSError: the file cannot be written, and why: a full disk, a folder that is read-only. It
+            names ``path``, and stands in for what writers that know no ``OSError`` raise then.
+        BaseException: whatever else the block raised; the temporary file is removed then, and a
+            file that already stood at ``path`` is untouched.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     unique = f"{os.getpid()}-{secrets.token_hex(4)}"
     temporary = path.with_name(f".{path.stem}.{unique}.tmp{path.suffix}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         os.replace(temporary, path)
+    except Exception as error:
+        obstacle = _obstacle(error, temporary)
+        if obstacle is None:
+            raise
+        raise type(obstacle)(obstacle.errno, os.strerror(obstacle.errno), str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _obstacle(error: Exception, temporary: Path) -> OSError | None:
+    """What keeps a file from being written, if that is the cause of an error."""
+    if isinstance(error, OSError) and error.errno:
+        # One that names another file is about that file.
+        about = error.filename is None or Path(error.filename) == temporary
+        return error if about else None
+    if number := re.search(r"\(os error (\d+)\)", str(error)):  # safetensors, written in Rust
+        return OSError(int(number[1]), "")
+    try:  # numpy and torch raise errors of their own: ask the disk
+        with temporary.open("ab") as file:
+            file.write(bytes(1 << 16))
+    except OSError as found:
+        return found
+    return None
 
 
 def write_text_atomic(path: str | Path, text: str) -> None:

@@ -8,6 +8,37 @@ import traceback
 from pathlib import Path
 
 
+class _LogFile(logging.FileHandler):
+    """A log that cannot be written, on a full disk say, is said once and stops no job."""
+
+    obstacle: Exception | None = None
+
+    def write(self, text: str) -> None:
+        try:
+            self.stream.write(text)
+            self.flush()
+        except OSError as error:
+            self._say(error)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
+        error = sys.exc_info()[1]
+        if isinstance(error, OSError):
+            self._say(error)
+        else:
+            super().handleError(record)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        except OSError as error:
+            self._say(error)
+
+    def _say(self, error: OSError) -> None:
+        if self.obstacle is None:
+            print(f"{self.baseFilename}: {error.strerror}; the log ends here", file=sys.stderr)
+        self.obstacle = error
+
+
 def start_log(path: str | Path, name: str = "") -> logging.Logger:
     """Log this process to a file and to standard error.
 
@@ -19,7 +50,7 @@ def start_log(path: str | Path, name: str = "") -> logging.Logger:
         name: of the job, written before each line on the terminal.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    file = logging.FileHandler(path, mode="w", encoding="utf-8")
+    file = _LogFile(path, mode="w", encoding="utf-8")
     file.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     terminal = logging.StreamHandler(sys.stderr)
     terminal.setFormatter(logging.Formatter(f"{name}: %(message)s" if name else "%(message)s"))
@@ -28,11 +59,11 @@ def start_log(path: str | Path, name: str = "") -> logging.Logger:
     logger.handlers = [file, terminal]
 
     def on_exception(kind, error, trace):
-        file.stream.write("".join(traceback.format_exception(kind, error, trace)))
-        file.flush()
+        file.write("".join(traceback.format_exception(kind, error, trace)))
         told = isinstance(error, (ValueError, OSError, RuntimeError, MemoryError)) and str(error)
         print(f"{name}: {kind.__name__}: {told or repr(error)}", file=sys.stderr)
-        print(f"{name}: the traceback is in {path}", file=sys.stderr)
+        if file.obstacle is None:
+            print(f"{name}: the traceback is in {path}", file=sys.stderr)
 
     sys.excepthook = on_exception
     return logger

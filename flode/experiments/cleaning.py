@@ -22,6 +22,9 @@ _TEMPORARY = re.compile(r"\.(?P<stem>.+)\.\d+-[0-9a-f]{8}\.tmp(?P<suffix>\.\w+)"
 #: The results folder itself, without those in it.
 _TOP = "."
 
+#: Where Snakemake notes, a name a line, which files its running calls read and make.
+LOCKS = Path(".snakemake/locks")
+
 #: What the rule that cleans writes meanwhile.
 _OWN_LOG = ("logs", Path("clean.log"))
 
@@ -65,6 +68,25 @@ def raw_files(catalogue: Catalogue) -> list[str]:
     """Every raw file that may have been fetched."""
     folder = catalogue.config["data"]["folder"]
     return [f"{folder}/{source}/{path}" for source, path in catalogue.manifest]
+
+
+def refuse_files_in_use(folders: Iterable[str | Path], locks: Path = LOCKS) -> None:
+    """Snakemake's lock for a rule that declares no files, and that its own lock therefore ignores.
+
+    Args:
+        folders: those that files are to be removed from.
+        locks: Snakemake's, of the working directory.
+
+    Raises:
+        RuntimeError: another call of Snakemake makes or reads files there, or was killed hard.
+    """
+    for lock in sorted(locks.glob("*.lock")):
+        for name in lock.read_text(encoding="utf-8").splitlines():
+            if any(Path(name).is_relative_to(folder) for folder in folders):
+                raise RuntimeError(
+                    f"nothing is removed: {name} is in use by another call of Snakemake ({lock})."
+                    " Wait until it has ended; where it was killed, call snakemake --unlock first"
+                )
 
 
 def remove_computed(results: str | Path, patterns: Mapping[str, str]) -> int:

@@ -255,7 +255,10 @@ class Checkpoint:
             self.save(trainer)
 
     def save(self, trainer: StackedTrainer | None) -> None:
-        """Save now; None when no trainer is at work."""
+        """Save now; None when no trainer is at work.
+
+        A training goes on without, where its side file cannot be written: the older one stays.
+        """
         self.last = time.monotonic()
         if self.path is None:
             return
@@ -267,8 +270,11 @@ class Checkpoint:
         }
         if self.models is not None:
             stored["models"] = self.models.tensors
-        with atomic_write(self.path) as temporary:
-            torch.save(stored, temporary)
+        try:
+            with atomic_write(self.path) as temporary:
+                torch.save(stored, temporary)
+        except OSError as error:
+            logger.warning("no checkpoint: %s", error)
 
 
 def _groups(graphs: int, splits: Sequence[int]):

@@ -106,11 +106,13 @@ def _reproduction(
     rows.append(["**all**", *verdict_counts(frame, verdicts), str(len(frame))])
     measured = (frame["verdict"] != NOT_RUN).sum()
     good = (frame["verdict"] == REPRODUCED).sum()
-    head = (
-        f"Of the {len(frame)} numbers that the paper publishes for FLODE, {measured} were measured"
+    found = (
+        f"{measured} have a stand-in of the quick run beside them, and no verdict."
+        if quick
+        else f"{measured} were measured; **{good} of these {measured} are reproduced**."
     )
     parts += [
-        f"{head}." if quick else f"{head}; **{good} of these {measured} are reproduced**.",
+        f"Of the {len(frame)} numbers that the paper publishes for FLODE, {found}",
         _table(["table", *map(rst_escape, verdicts), "all"], rows),
         f"Means: {rst_escape(MEAN_RULE)}.",
         f"Exact numbers: {rst_escape(EXACT_RULE)}.",

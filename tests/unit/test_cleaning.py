@@ -3,7 +3,13 @@
 import pytest
 
 from flode.experiments.catalogue import Run
-from flode.experiments.cleaning import computed_files, raw_files, remove_computed, remove_raw
+from flode.experiments.cleaning import (
+    computed_files,
+    raw_files,
+    refuse_files_in_use,
+    remove_computed,
+    remove_raw,
+)
 from flode.files import atomic_write
 from tests.configuration import catalogue
 
@@ -113,3 +119,17 @@ def test_raw_files_are_those_of_the_manifest(tmp_path):
     put(tmp_path, known[0])
     assert remove_raw(known, tmp_path / "raw") == 1
     assert files(tmp_path / "raw") == {"mine.csv"}
+
+
+def test_files_in_use_by_another_call_are_not_removed(tmp_path):
+    locks = tmp_path / "locks"
+    locks.mkdir()
+    (locks / "0.input.lock").write_text("results/graphs/a.npz\n")
+    (locks / "0.output.lock").write_text("results/quick/runs/a.json\nelsewhere/b.json\n")
+    (locks / "1.output.lock").write_text("")
+    refuse_files_in_use(["results/other", "results/qui", "results/raw"], locks)
+    refuse_files_in_use(["results"], tmp_path / "none")
+    with pytest.raises(RuntimeError, match=r"results/graphs/a\.npz is in use .*0.input.lock"):
+        refuse_files_in_use(["results"], locks)
+    with pytest.raises(RuntimeError, match=r"results/quick/runs/a\.json is in use"):
+        refuse_files_in_use(["results/quick"], locks)

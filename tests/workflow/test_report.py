@@ -115,7 +115,7 @@ def test_it_opens_with_the_summary(finished):
     opening = embedded(finished / PREFIX / "report.html", "workflow_desc")
     assert "system-message" not in opening
     assert "Quick run: not the paper" in opening
-    assert "Of the 11 numbers that the paper publishes for FLODE, 4 were measured" in opening
+    assert "Of the 11 numbers that the paper publishes for FLODE, 4 have a stand-in" in opening
     assert "FLODE is better than &lt;chance&gt;" in opening and "An {open} point" in opening
     assert "showResultInfo(&#x27;" in opening or "showResultInfo('" in opening
     assert "dsbm.html" in opening and "weakly_balanced.svg" in opening
@@ -160,9 +160,9 @@ def test_where_a_job_fails_the_report_shows_the_rest(finished):
     assert f"{PREFIX}/report.html shows what is there" in done.stdout
     report = finished / PREFIX / "report.html"
     opening = embedded(report, "workflow_desc")
-    assert "Of the 11 numbers that the paper publishes for FLODE, 3 were measured" in opening
+    assert "Of the 11 numbers that the paper publishes for FLODE, 3 have a stand-in" in opening
     assert "a job failed or did not run" in opening
     assert "not run" in content(embedded(report, "results")[f"{PREFIX}/report/tables/dsbm.html"])
     (finished / FACTORS).unlink()
     snakemake(finished, "all")
-    assert "4 were measured" in embedded(report, "workflow_desc")
+    assert "4 have a stand-in" in embedded(report, "workflow_desc")
