@@ -8,7 +8,7 @@ again, and nothing else.
 RAW_FILES = 1  # those that are generated
 GRAPH = 1
 FACTORS = 3
-TRAINING = 2
+TRAINING = 3
 SEARCH = 4
 STATISTICS = 1
 STUDY = 2

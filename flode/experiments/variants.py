@@ -119,7 +119,6 @@ class Variants:
         spec = self.config["variants"][variant]
         dataset = self.config["datasets"][spec["dataset"]]
         return {
-            "seed": self.config["seed"],
             **self.config["hyperparameters"],
             **dataset.get("hyperparameters", {}),
             **spec.get("hyperparameters", {}),

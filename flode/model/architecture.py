@@ -6,8 +6,11 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from flode.model.philox import gpu_normal
 
 EQUATIONS = ("schroedinger", "heat")
 
@@ -103,31 +106,45 @@ class Architecture:
         return fixed if self.learn_step_size else fixed | {"step_size"}
 
     def initial_parameters(self, seed: int | None = None) -> dict[str, Tensor]:
-        """Draw the parameters: linear layers as PyTorch's, part by part; W from N(0, 1) in both
-        parts; α and h at their initial values.
+        """Draw the parameters as the paper's program does: linear layers are PyTorch's, in order,
+        from the CPU's generator; W, normal, is the diagonal of a matrix that a GPU's draws, real
+        parts before imaginary ones; α and h at their initial values.
+
+        So models of one width start from the same W on every graph, as those of the paper's do.
 
         Args:
-            seed: of a generator of its own; None takes PyTorch's global one.
+            seed: of both generators; None takes one from PyTorch's global generator.
 
         Returns:
             float32 tensors by name, planes first: ``encoder.0.weight`` ``(P, out, in)``,
             ``encoder.0.bias`` ``(P, out)``, …, ``channel_mixing`` ``(weight sets, P, K)``,
             ``exponent`` ``(weight sets,)``, ``step_size`` ``(weight sets, P)``.
         """
-        generator = None if seed is None else torch.Generator().manual_seed(seed)
+        seed = int(torch.randint(2**31, ())) if seed is None else seed
+        generator = torch.Generator().manual_seed(seed)
         parameters = {}
         parts = {"encoder": self.encoder_channels, "decoder": self.decoder_channels}
         for part, channels in parts.items():
             for i, (fan_in, fan_out) in enumerate(pairwise(channels)):
                 bound = 1 / math.sqrt(fan_in)
                 for name, shape in (("weight", (fan_out, fan_in)), ("bias", (fan_out,))):
-                    uniform = torch.rand(self.planes, *shape, generator=generator)
-                    parameters[f"{part}.{i}.{name}"] = (2 * uniform - 1) * bound
-        parameters["channel_mixing"] = torch.randn(
-            self.weight_sets, self.planes, self.hidden_channels, generator=generator
-        )
+                    uniform = torch.empty(*shape, self.planes)
+                    uniform.uniform_(-bound, bound, generator=generator)
+                    parameters[f"{part}.{i}.{name}"] = uniform.movedim(-1, 0).contiguous()
+        parameters["channel_mixing"] = self._initial_mixing(seed)
         parameters["exponent"] = torch.full((self.weight_sets,), float(self.exponent))
         step_size = torch.zeros(self.weight_sets, self.planes)
         step_size[:, 0] = self.step_size
         parameters["step_size"] = step_size
         return parameters
+
+    def _initial_mixing(self, seed: int) -> Tensor:
+        """W's diagonal, ``(weight sets, P, K)``, out of ``(weight sets, K, K)`` numbers a plane."""
+        width = self.hidden_channels
+        places = np.arange(self.weight_sets)[:, None] * width**2 + np.arange(width) * (width + 1)
+        size = self.weight_sets * width**2
+        planes = [
+            gpu_normal(seed, places.ravel(), size, draw=plane).reshape(places.shape)
+            for plane in range(self.planes)
+        ]
+        return torch.from_numpy(np.stack(planes, axis=1)).float()

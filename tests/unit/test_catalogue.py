@@ -109,8 +109,10 @@ def test_a_variant_that_is_like_none_is_refused(other, words):
 
 
 def test_the_seed_reaches_every_run():
-    assert catalogue({"seed": 5}).hyperparameters(Run(VARIANT))["seed"] == 5
-    assert catalogue({"seed": 5}).hyperparameters(Run(VARIANT, "seed=6"))["seed"] == 6
+    changed = catalogue({"hyperparameters": {"seed": 5}})
+    assert catalogue().hyperparameters(Run(VARIANT))["seed"] == 1000
+    assert changed.hyperparameters(Run(VARIANT))["seed"] == 5
+    assert changed.hyperparameters(Run(VARIANT, "seed=6"))["seed"] == 6
 
 
 def test_run_files_cover_all_splits_once():

@@ -16,7 +16,7 @@ from flode.training.metrics import accuracy, auroc
 from flode.training.trainer import StackedTrainer, TrainingSettings
 from tests.unit.trainings import assert_same_trainings
 
-SETTINGS = TrainingSettings(learning_rate=0.01, weight_decay=1e-3, epochs=40, patience=15)
+SETTINGS = TrainingSettings(learning_rate=0.01, weight_decay=1e-3, epochs=40, patience=15, seed=21)
 
 
 def random_graph(undirected=False, splits=4, nodes=60, features=3, metric="accuracy", seed=0):
