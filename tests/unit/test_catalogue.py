@@ -113,6 +113,25 @@ def test_the_seed_reaches_every_run():
     assert catalogue({"seed": 5}).hyperparameters(Run(VARIANT, "seed=6"))["seed"] == 6
 
 
+@pytest.mark.parametrize(
+    ("overlay", "default"),
+    [
+        ({"seed": 1}, True),
+        ({"hyperparameters": {"seed": 1}}, True),
+        ({"seed": 7, "hyperparameters": {"equation": "heat", "complex_valued": False}}, False),
+    ],
+)
+def test_a_column_may_say_what_is_the_default_of_all(overlay, default):
+    found = catalogue(overlay)
+    spec = found.table_settings("frequency_dominance_seeds")["spec"]["subtables"]["schroedinger"]
+    run = Run("chameleon-undirected", spec["columns"]["Seed 1"]["configuration"])
+    values = found.hyperparameters(run)
+    assert (values["equation"], values["seed"]) == ("schroedinger", 1)
+    assert (run.configuration == "default") == default
+    with pytest.raises(ConfigurationError, match="called"):  # a target of the command line
+        found.hyperparameters(Run("chameleon-undirected", "layers=5,exponent=1"))
+
+
 def test_run_files_cover_all_splits_once():
     for size, names in [("all", ["0-4"]), (2, ["0-1", "2-3", "4-4"]), (99, ["0-4"])]:
         found = catalogue({"training": {"splits_per_job": size}})
