@@ -181,6 +181,7 @@ def test_a_search_shares_the_default_run():
         ({"results": "/absolute"}, ["results is '/absolute'", "pattern"]),
         ({"datasets": {"cora": {"licens": "MIT"}}}, ["datasets.cora", "'licens'", "'licence'"]),
         ({"datasets": {"cora": {"metric": "f1"}}}, ["metric is 'f1'", "accuracy, auroc"]),
+        ({"datasets": {"dsbm": {"metric": "auroc"}}}, ["dsbm.metric is 'auroc'", "are accuracy"]),
         ({"datasets": {"cora": {"format": "csv"}}}, ["format is 'csv'", "planetoid"]),
         ({"datasets": {"cora": {"splits": 0}}}, ["datasets.cora.splits is 0", "at least 1"]),
         ({"datasets": {"cora": {"files": {"graph": "/etc/x"}}}}, ["files.graph is '/etc/x'"]),

@@ -247,3 +247,9 @@ def test_bad_names_of_runs_are_refused(names, words):
     with pytest.raises(ConfigurationError, match=r"training\.save_models") as error:
         catalogue({"training": {"save_models": names}})
     assert words in str(error.value)
+
+
+def test_a_split_that_the_graph_does_not_have_is_refused(tmp_path):
+    put_graph(tmp_path, [random_graph(splits=2)])
+    with pytest.raises(ValueError, match=r"split 2 .*graphs\.npz, .* 2 splits, 0 to 1; datasets\."):
+        train(tmp_path, settings_of(), [1, 2])
