@@ -178,7 +178,18 @@ def test_a_search_shares_the_default_run():
         ({"datasets": {"dsbm": {"generator": {"validation": 9999}}}}, ["validation is 9999"]),
         ({"datasets": {"dsbm": {"generator": {"cluster_size": 9}}}}, ["train_per_cluster is 20"]),
         ({"datasets": {"dsbm": {"generator": {"clusters": 1}}}}, ["clusters is 1", "at least 2"]),
-        ({"results": "/absolute"}, ["results is '/absolute'", "pattern"]),
+        *(
+            ({"results": path}, [f"results is {path!r}; allowed is a relative path of letters"])
+            for path in ("/absolute", "a/", "a//b", "./a", "a/.", "a/./b", "../a", "a/..", "a b")
+        ),
+        *(
+            ({"data": {"folder": path}}, [f"data.folder is {path!r}; allowed is a path, relative"])
+            for path in ("raw/", "raw//x", "./raw", "raw/.", "raw/./x", "/", "~/raw", "{raw}", "")
+        ),
+        *(
+            ({"data": {"mirror": path}}, [f"data.mirror is {path!r}; allowed is a folder, or"])
+            for path in ("file:///path", "file:/path", "ftp://host/path", "s3://bucket", "https://")
+        ),
         ({"datasets": {"cora": {"licens": "MIT"}}}, ["datasets.cora", "'licens'", "'licence'"]),
         ({"datasets": {"cora": {"metric": "f1"}}}, ["metric is 'f1'", "accuracy, auroc"]),
         ({"datasets": {"dsbm": {"metric": "auroc"}}}, ["dsbm.metric is 'auroc'", "are accuracy"]),
@@ -218,6 +229,19 @@ def test_a_bad_configuration_names_key_value_and_what_is_allowed(overlay, words)
         catalogue(overlay)
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        *({"results": path} for path in ("a", "a.b/..c/d-e", "results/.hidden", "a..", "0/_")),
+        *({"data": {"folder": path}} for path in ("/scratch/raw data", "../raw", "a/.raw", "r~")),
+        *({"data": {"mirror": path}} for path in ("/path", "~/x", "a:b/c", "./m/", "http://h")),
+    ],
+    ids=str,
+)
+def test_folders_and_addresses(overlay):
+    catalogue(overlay)
 
 
 def test_a_missing_key_is_named():
