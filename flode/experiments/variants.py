@@ -20,6 +20,7 @@ from flode.experiments.hyperparameters import (
     SHORT_NAMES,
     format_configuration,
     parse_configuration,
+    path_obstacle,
 )
 from flode.experiments.inheritance import completed_variants
 from flode.experiments.validation import ConfigurationError, Schema
@@ -330,7 +331,7 @@ class Variants:
         )
 
     def run_settings(self, run: Run) -> dict:
-        """Settings of a training."""
+        """Settings of a training, by which its run file is known."""
         return _in_order(
             {
                 "version": versions.TRAINING,
@@ -344,6 +345,18 @@ class Variants:
                 "quick": self.config["quick"],
             }
         )
+
+    def train_settings(self, run: Run) -> dict:
+        """The same, of a training that is asked for.
+
+        Raises:
+            ConfigurationError: it would fail, as its path or rank is not of its graph. Here, as a
+                default of all runs must not forbid the targets that do without such a run.
+        """
+        settings = self.run_settings(run)
+        self._check_path(run, settings["hyperparameters"])
+        self._check_rank(run, settings["hyperparameters"]["rank"])
+        return settings
 
     def _generator(self, variant: str) -> dict:
         spec = self.config["variants"][variant]
@@ -385,6 +398,23 @@ class Variants:
                 f"{where}: validation is {generator['validation']}; less than {left} is allowed,"
                 f" the nodes that {generator['clusters']} clusters of {size} have besides"
                 f" {train} training nodes each"
+            )
+
+    def _check_path(self, run: Run, hyperparameters: Mapping) -> None:
+        symmetric = self.config["variants"][run.variant].get("undirected", False)
+        if reason := path_obstacle(hyperparameters, symmetric):
+            raise ConfigurationError(
+                f"{_in_words(run)}: path {hyperparameters['path']!r} cannot serve this model:"
+                f" {reason}"
+            )
+
+    def _check_rank(self, run: Run, rank: int | float | None) -> None:
+        """Counts and fractions compare with their like only: the number of nodes is not known."""
+        held = self.config["variants"][run.variant].get("rank")
+        if type(rank) is type(held) and rank is not None and rank > held:
+            raise ConfigurationError(
+                f"{_in_words(run)}: rank is {rank}; at most the variant's rank, {held}, is allowed,"
+                f" as its factors hold no more; variants.{run.variant}.rank sets it"
             )
 
     def _kept_models(self) -> str | list[str]:

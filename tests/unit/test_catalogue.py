@@ -273,6 +273,41 @@ def test_a_bad_run_is_refused(variant, name, words):
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("variant", "name", "words"),
+    [
+        (VARIANT, "path=spectral", "path 'spectral' cannot serve .* needs a symmetric operator"),
+        ("film-directed", "path=spectral", "film-directed, configuration path=spectral: path"),
+        ("cora", "normalize=true,path=reduced", "normalised layers need the general path"),
+        ("cora", "encoder=2,path=powers", "the powers path needs a linear encoder"),
+        ("cora", "shared=false,path=powers", "the powers path needs shared weights"),
+        ("roman-empire", "rank=0.5", "rank is 0.5; at most the variant's rank, 0.3, is allowed"),
+        ("few", "rank=11", "rank is 11; at most the variant's rank, 10, .* variants.few.rank"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_any_job(variant, name, words):
+    found = catalogue({"variants": {"few": {"like": "cora", "rank": 10}}})
+    with pytest.raises(ConfigurationError, match=words):
+        found.train_settings(Run(variant, name))
+
+
+@pytest.mark.parametrize(
+    ("variant", "name"),
+    [
+        ("cora", "path=spectral"),
+        ("cora", "normalize=true,path=general"),
+        ("cora", "path=powers"),
+        (VARIANT, "path=reduced"),
+        ("roman-empire", "rank=0.2"),
+        ("roman-empire", "rank=500"),  # a fraction of a number of nodes that is not known yet
+        ("cora", "rank=500"),
+    ],
+)
+def test_a_path_and_a_rank_that_fit(variant, name):
+    found = catalogue()
+    assert found.train_settings(Run(variant, name)) == found.run_settings(Run(variant, name))
+
+
 def test_a_range_of_splits_that_is_not_there_is_refused():
     found = catalogue()
     assert found.splits(VARIANT, "3", "3") == [3]
