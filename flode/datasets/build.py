@@ -5,19 +5,52 @@ A change of what is built must come with a new :data:`flode.versions.GRAPH`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from flode.datasets.features import normalize_features
 from flode.datasets.graph import Graph
-from flode.datasets.readers import RawGraph
+from flode.datasets.readers import RawGraph, read_raw
 from flode.datasets.registry import Variant
 
 UNLABELLED = ("exclude", "class_0")
 
 #: Features of which at most this share is not zero are kept sparse, which training makes use of.
 SPARSE_DENSITY = 0.2
+
+
+def build_from_files(settings: Mapping, splits: int) -> tuple[RawGraph, Graph]:
+    """Read raw files and build the graph of a variant.
+
+    Args:
+        settings: ``Catalogue.graph_settings`` of the variant.
+        splits: how many the configuration gives the dataset; its files may have more.
+
+    Returns:
+        The raw graph and the built one.
+
+    Raises:
+        RawFileError: a malformed file; named.
+        ValueError: fewer splits, or see :func:`build_graph`; the file of the masks is named.
+    """
+    variant, files = Variant(**settings["build"]), settings["files"]
+    raw = read_raw(settings["format"], files)
+    # What is still wrong with a graph that could be read is its masks, or their classes.
+    masks = files["splits"] if "splits" in files else [files["archive"]]
+    where = masks[0] if len(masks) == 1 else f"{masks[0]} to {Path(masks[-1]).name}"
+    try:
+        graph = build_graph(raw, variant, settings["metric"])
+    except ValueError as error:
+        raise ValueError(f"datasets.{variant.dataset}, {where}: {error}") from error
+    if graph.num_splits < splits:
+        raise ValueError(
+            f"datasets.{variant.dataset}.splits is {splits}; {where} has {graph.num_splits}"
+        )
+    return raw, graph
 
 
 def build_graph(raw: RawGraph, variant: Variant, metric: str = "accuracy") -> Graph:

@@ -24,7 +24,7 @@ class Graph:
         edge_index: ``(2, E)`` int64 directed edges, row 0 the sources, row 1 the targets.
         edge_weight: ``(E,)`` float64, positive and finite.
         train, validation, test: ``(S, N)`` bool, one row a split.
-        metric: ``accuracy`` or ``auroc``.
+        metric: ``accuracy``, or ``auroc`` of classes 0 and 1.
     """
 
     features: np.ndarray | sparse.csr_array
@@ -41,7 +41,8 @@ class Graph:
 
         Raises:
             ValueError: shapes that do not fit, endpoints out of range, weights that are not
-                positive and finite, overlapping masks or an empty one, labels missing under a mask.
+                positive and finite, overlapping masks or an empty one, labels missing under a mask;
+                of metric auroc, other classes than 0 and 1, or a mask without one of the two.
         """
         nodes = self.num_nodes
         if self.features.ndim != 2 or self.features.shape[0] != nodes:
@@ -92,6 +93,21 @@ class Graph:
         if len(overlap):
             split, node = overlap[0]
             raise ValueError(f"split {split}: node {node} is in two of train, validation and test")
+        if self.metric == "auroc":
+            self._check_two_classes()
+
+    def _check_two_classes(self) -> None:
+        """An AUROC is of the nodes of one class against those of the other."""
+        if (classes := np.unique(self.labels[self.labels >= 0])).tolist() != [0, 1]:
+            found = ", ".join(map(str, classes[:5])) + (", ..." if len(classes) > 5 else "")
+            raise ValueError(f"metric auroc is of the classes 0 and 1; labels have {found}")
+        for name in _MASKS:
+            for split, mask in enumerate(getattr(self, name)):
+                if len(found := np.unique(self.labels[mask])) < 2:
+                    raise ValueError(
+                        f"split {split}: its {name} nodes are all of class {found[0]}; metric auroc"
+                        " needs nodes of class 0 and of class 1"
+                    )
 
     @property
     def num_nodes(self) -> int:

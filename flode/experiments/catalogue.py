@@ -49,6 +49,7 @@ class Catalogue(Variants):
         Schema(Path(schemas) / "config.schema.yaml").check(config)
         config = located(config, Path(schemas).parents[1])
         super().__init__(config, Schema(Path(schemas) / "hyperparameters.schema.yaml"))
+        self.config["tables"] = self._named_columns()
         check_generated(self)
         for search in config["searches"]:
             self.search_runs(search)
@@ -268,6 +269,19 @@ class Catalogue(Variants):
     def files_of(self, runs: Iterable[Run]) -> list[str]:
         """Run files of several runs."""
         return [path for run in runs for path in self.run_files(run)]
+
+    def _named_columns(self) -> dict:
+        """Tables whose columns have the names of their runs' files."""
+        tables = copy.deepcopy(self.config["tables"])
+        for table, spec in tables.items():
+            for subtable in spec.get("subtables", {}).values():
+                for column in subtable.get("columns", {}).values():
+                    variant = column["variant"]
+                    self._lookup("variants", variant, f"tables.{table}")
+                    if "configuration" in column:
+                        run = self.named(variant, column["configuration"])
+                        column["configuration"] = run.configuration
+        return tables
 
     def _check_study(self, study: str) -> None:
         for variant in self._entry("studies", study).get("graphs", {}).values():

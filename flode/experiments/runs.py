@@ -89,6 +89,7 @@ def _run(
     for number, offset, own in _groups(settings["graphs"], splits):
         graph = Graph.load(graph_file, number)
         metric = graph.metric
+        _check_splits(graph, max(own) - offset, settings["dataset"], graph_file)
         if all(any(record["split"] == split for record in records) for split in own):
             continue
         started = time.monotonic()
@@ -289,6 +290,15 @@ def _groups(graphs: int, splits: Sequence[int]):
 def _identity(path: str | Path) -> list:
     status = Path(path).stat()
     return [str(path), status.st_size, status.st_mtime_ns]
+
+
+def _check_splits(graph: Graph, last: int, dataset: str, graph_file: str | Path) -> None:
+    """A graph is not built anew where its dataset is given more splits."""
+    if last >= graph.num_splits:
+        raise ValueError(
+            f"split {last} is not in {graph_file}, which has {graph.num_splits} splits, 0 to"
+            f" {graph.num_splits - 1}; datasets.{dataset}.splits must not exceed them"
+        )
 
 
 def _operator(factors: Factors, rank, graph: Graph, device: torch.device) -> Operator:

@@ -136,8 +136,12 @@ def _allowed(error: ValidationError) -> str:
             return f"more than {bound} is allowed"
         case "exclusiveMaximum":
             return f"less than {bound} is allowed"
+        case "minProperties":
+            return f"at least {bound} {'entry is' if bound == 1 else 'entries are'} needed"
         case "minItems":
             return f"at least {bound} items are needed"
+        case "pattern" if "$comment" in error.schema:
+            return f"allowed is {error.schema['$comment']}"
         case "pattern":
             return f"it must match the pattern {bound}"
         case "type":

@@ -20,6 +20,7 @@ from flode.experiments.hyperparameters import (
     SHORT_NAMES,
     format_configuration,
     parse_configuration,
+    path_obstacle,
 )
 from flode.experiments.inheritance import completed_variants
 from flode.experiments.validation import ConfigurationError, Schema
@@ -56,7 +57,8 @@ class Variants:
         for variant in self.variants:
             self._check_variant(variant)
             self.hyperparameters(Run(variant))
-        self._check_kept_models()
+        kept = self._kept_models()
+        self.config["training"] = {**config["training"], "save_models": kept}
         try:
             self._registry = Registry.from_config(self.config, config["data"]["manifest"])
         except (OSError, ValueError) as error:
@@ -87,15 +89,22 @@ class Variants:
                 name that is not the shortest for what it says; the message gives the right one.
         """
         # Many tables and studies name the same run, and each start reads all.
-        if run in self._known:
-            return dict(self._known[run])
-        default = self._default(run.variant)
+        if run not in self._known:
+            values = self._values(run)
+            name = self.run(run.variant, values).configuration
+            if name != run.configuration:
+                raise ConfigurationError(f"{_in_words(run)}: this configuration is called {name!r}")
+            self._known[run] = values
+        return dict(self._known[run])
+
+    def _values(self, run: Run) -> dict:
+        """The hyperparameters that a name says, checked; it need not be the shortest."""
         try:
             overrides = parse_configuration(run.configuration)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
-        where = f"variant {run.variant}, configuration {run.configuration}"
-        values = default | overrides
+        where = _in_words(run)
+        values = self._default(run.variant) | overrides
         self._hyperparameters.check(values, where)
         missing = [name for name in SHORT_NAMES if name not in values]
         if missing:
@@ -104,11 +113,12 @@ class Variants:
             raise ConfigurationError(
                 f"{where}: complex_valued is False; equation schroedinger needs complex numbers"
             )
-        name = format_configuration(values, default)
-        if name != run.configuration:
-            raise ConfigurationError(f"{where}: this configuration is called {name!r}")
-        self._known[run] = values
-        return dict(values)
+        return values
+
+    def named(self, variant: str, configuration: str) -> Run:
+        """The run that a configuration file names. The name may say what the variant says too, as
+        other files or the command line may have set it for all."""
+        return self.run(variant, self._values(Run(variant, configuration)))
 
     def run(self, variant: str, overrides: Mapping) -> Run:
         """The run that differs from a variant's default by these hyperparameters."""
@@ -320,7 +330,7 @@ class Variants:
         )
 
     def run_settings(self, run: Run) -> dict:
-        """Settings of a training."""
+        """Settings of a training, by which its run file is known."""
         return _in_order(
             {
                 "version": versions.TRAINING,
@@ -334,6 +344,18 @@ class Variants:
                 "quick": self.config["quick"],
             }
         )
+
+    def train_settings(self, run: Run) -> dict:
+        """The same, of a training that is asked for.
+
+        Raises:
+            ConfigurationError: it would fail, as its path or rank is not of its graph. Here, as a
+                default of all runs must not forbid the targets that do without such a run.
+        """
+        settings = self.run_settings(run)
+        self._check_path(run, settings["hyperparameters"])
+        self._check_rank(run, settings["hyperparameters"]["rank"])
+        return settings
 
     def _generator(self, variant: str) -> dict:
         spec = self.config["variants"][variant]
@@ -377,15 +399,38 @@ class Variants:
                 f" {train} training nodes each"
             )
 
-    def _check_kept_models(self) -> None:
+    def _check_path(self, run: Run, hyperparameters: Mapping) -> None:
+        symmetric = self.config["variants"][run.variant].get("undirected", False)
+        if reason := path_obstacle(hyperparameters, symmetric):
+            raise ConfigurationError(
+                f"{_in_words(run)}: path {hyperparameters['path']!r} cannot serve this model:"
+                f" {reason}"
+            )
+
+    def _check_rank(self, run: Run, rank: int | float | None) -> None:
+        """Counts and fractions compare with their like only: the number of nodes is not known."""
+        held = self.config["variants"][run.variant].get("rank")
+        if type(rank) is type(held) and rank is not None and rank > held:
+            raise ConfigurationError(
+                f"{_in_words(run)}: rank is {rank}; at most the variant's rank, {held}, is allowed,"
+                f" as its factors hold no more; variants.{run.variant}.rank sets it"
+            )
+
+    def _kept_models(self) -> str | list[str]:
+        """``training.save_models``, its runs under the names of their files."""
         named = self.config["training"]["save_models"]
-        for name in [] if named in ("all", "none") else named:
+        if named in ("all", "none"):
+            return named
+        found = []
+        for name in named:
             variant, slash, configuration = name.partition("/")
             self._lookup("variants", variant, f"training.save_models: {name!r}")
             try:
-                self.hyperparameters(Run(variant, configuration if slash else DEFAULT))
+                run = self.named(variant, configuration if slash else DEFAULT)
             except ConfigurationError as error:
                 raise ConfigurationError(f"training.save_models: {name!r}: {error}") from error
+            found.append(_full_name(run) if slash else variant)
+        return found
 
     def _entry(self, group: str, name: str) -> dict:
         self._lookup(group, name, group)
@@ -403,6 +448,10 @@ class Variants:
 
 def _full_name(run: Run) -> str:
     return f"{run.variant}/{run.configuration}"
+
+
+def _in_words(run: Run) -> str:
+    return f"variant {run.variant}, configuration {run.configuration}"
 
 
 def _in_order(value):

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from flode.datasets.build import build_graph, graph_statistics, variant_adjacency
+from flode.datasets.build import build_from_files, build_graph, graph_statistics, variant_adjacency
 from flode.datasets.download import fetch
 from flode.datasets.graph import Graph
 from flode.datasets.readers import RawGraph, read_raw
 from flode.datasets.registry import Registry, Variant
+from flode.datasets.writers import write_raw
 from tests.unit.rawfiles import REPOSITORY_CONFIG, example, write_dataset, write_mirror
 
 PLAIN = Variant("d", undirected=False)
@@ -82,12 +83,43 @@ def test_undirected_variants_are_symmetric(edge_index, binary, largest):
 # --- graphs
 
 
+def test_the_metric_is_kept():
+    assert build_graph(example(num_classes=2), PLAIN, metric="auroc").metric == "auroc"
+
+
+def archive(folder, raw, metric="accuracy"):
+    """Settings of a graph of a heterophilous archive, which is written."""
+    files = {"archive": str(folder / "own.npz")}
+    write_raw("heterophilous", files, raw)
+    build = {"dataset": "own", "undirected": True}
+    return {"format": "heterophilous", "files": files, "build": build, "metric": metric}
+
+
+def test_a_dataset_has_at_most_the_splits_of_its_files(tmp_path):
+    settings = archive(tmp_path, example(num_splits=3))
+    for splits in (1, 3):
+        raw, graph = build_from_files(settings, splits)
+        assert raw.num_nodes == graph.num_nodes and graph.num_splits == 3
+    with pytest.raises(ValueError, match=r"datasets\.own\.splits is 4; .*/own\.npz has 3"):
+        build_from_files(settings, 4)
+
+
+def test_masks_that_cannot_be_trained_on_are_refused_with_their_file(tmp_path):
+    raw = example(num_splits=2)
+    raw.train[1] = False
+    with pytest.raises(ValueError, match=r"own\.npz: split 1 has no train nodes"):
+        build_from_files(archive(tmp_path, raw), 2)
+    raw = example(num_classes=2)
+    raw.validation[1] &= raw.labels == 0
+    with pytest.raises(ValueError, match=r"datasets\.own, .*own\.npz: split 1: its validation"):
+        build_from_files(archive(tmp_path, raw, "auroc"), 2)
+
+
 def test_edges_of_a_graph_are_sorted_and_weighted():
     graph = build_graph(raw_graph(edges=[(2, 0), (0, 2), (1, 0)]), Variant("d", True))
     assert graph.edge_index.tolist() == [[0, 0, 1, 2], [1, 2, 0, 0]]
     assert graph.edge_weight.tolist() == [1, 2, 1, 2]
     assert graph.metric == "accuracy"
-    assert build_graph(raw_graph(), PLAIN, metric="auroc").metric == "auroc"
 
 
 def test_features_are_normalised_over_the_kept_nodes():

@@ -115,6 +115,25 @@ def test_the_seed_reaches_every_run():
     assert changed.hyperparameters(Run(VARIANT, "seed=6"))["seed"] == 6
 
 
+@pytest.mark.parametrize(
+    ("overlay", "default"),
+    [
+        ({"seed": 1}, True),
+        ({"hyperparameters": {"seed": 1}}, True),
+        ({"seed": 7, "hyperparameters": {"equation": "heat", "complex_valued": False}}, False),
+    ],
+)
+def test_a_column_may_say_what_is_the_default_of_all(overlay, default):
+    found = catalogue(overlay)
+    spec = found.table_settings("frequency_dominance_seeds")["spec"]["subtables"]["schroedinger"]
+    run = Run("chameleon-undirected", spec["columns"]["Seed 1"]["configuration"])
+    values = found.hyperparameters(run)
+    assert (values["equation"], values["seed"]) == ("schroedinger", 1)
+    assert (run.configuration == "default") == default
+    with pytest.raises(ConfigurationError, match="called"):  # a target of the command line
+        found.hyperparameters(Run("chameleon-undirected", "layers=5,exponent=1"))
+
+
 def test_run_files_cover_all_splits_once():
     for size, names in [("all", ["0-4"]), (2, ["0-1", "2-3", "4-4"]), (99, ["0-4"])]:
         found = catalogue({"training": {"splits_per_job": size}})
@@ -161,9 +180,21 @@ def test_a_search_shares_the_default_run():
         ({"datasets": {"dsbm": {"generator": {"validation": 9999}}}}, ["validation is 9999"]),
         ({"datasets": {"dsbm": {"generator": {"cluster_size": 9}}}}, ["train_per_cluster is 20"]),
         ({"datasets": {"dsbm": {"generator": {"clusters": 1}}}}, ["clusters is 1", "at least 2"]),
-        ({"results": "/absolute"}, ["results is '/absolute'", "pattern"]),
+        *(
+            ({"results": path}, [f"results is {path!r}; allowed is a relative path of letters"])
+            for path in ("/absolute", "a/", "a//b", "./a", "a/.", "a/./b", "../a", "a/..", "a b")
+        ),
+        *(
+            ({"data": {"folder": path}}, [f"data.folder is {path!r}; allowed is a path, relative"])
+            for path in ("raw/", "raw//x", "./raw", "raw/.", "raw/./x", "/", "~/raw", "{raw}", "")
+        ),
+        *(
+            ({"data": {"mirror": path}}, [f"data.mirror is {path!r}; allowed is a folder, or"])
+            for path in ("file:///path", "file:/path", "ftp://host/path", "s3://bucket", "https://")
+        ),
         ({"datasets": {"cora": {"licens": "MIT"}}}, ["datasets.cora", "'licens'", "'licence'"]),
         ({"datasets": {"cora": {"metric": "f1"}}}, ["metric is 'f1'", "accuracy, auroc"]),
+        ({"datasets": {"dsbm": {"metric": "auroc"}}}, ["dsbm.metric is 'auroc'", "are accuracy"]),
         ({"datasets": {"cora": {"format": "csv"}}}, ["format is 'csv'", "planetoid"]),
         ({"datasets": {"cora": {"splits": 0}}}, ["datasets.cora.splits is 0", "at least 1"]),
         ({"datasets": {"cora": {"files": {"graph": "/etc/x"}}}}, ["files.graph is '/etc/x'"]),
@@ -202,6 +233,19 @@ def test_a_bad_configuration_names_key_value_and_what_is_allowed(overlay, words)
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        *({"results": path} for path in ("a", "a.b/..c/d-e", "results/.hidden", "a..", "0/_")),
+        *({"data": {"folder": path}} for path in ("/scratch/raw data", "../raw", "a/.raw", "r~")),
+        *({"data": {"mirror": path}} for path in ("/path", "~/x", "a:b/c", "./m/", "http://h")),
+    ],
+    ids=str,
+)
+def test_folders_and_addresses(overlay):
+    catalogue(overlay)
+
+
 def test_a_missing_key_is_named():
     config = configuration()
     del config["seed"]
@@ -229,6 +273,41 @@ def test_a_bad_run_is_refused(variant, name, words):
         catalogue(overlay).hyperparameters(Run(variant, name))
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("variant", "name", "words"),
+    [
+        (VARIANT, "path=spectral", "path 'spectral' cannot serve .* needs a symmetric operator"),
+        ("film-directed", "path=spectral", "film-directed, configuration path=spectral: path"),
+        ("cora", "normalize=true,path=reduced", "normalised layers need the general path"),
+        ("cora", "encoder=2,path=powers", "the powers path needs a linear encoder"),
+        ("cora", "shared=false,path=powers", "the powers path needs shared weights"),
+        ("roman-empire", "rank=0.5", "rank is 0.5; at most the variant's rank, 0.3, is allowed"),
+        ("few", "rank=11", "rank is 11; at most the variant's rank, 10, .* variants.few.rank"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_any_job(variant, name, words):
+    found = catalogue({"variants": {"few": {"like": "cora", "rank": 10}}})
+    with pytest.raises(ConfigurationError, match=words):
+        found.train_settings(Run(variant, name))
+
+
+@pytest.mark.parametrize(
+    ("variant", "name"),
+    [
+        ("cora", "path=spectral"),
+        ("cora", "normalize=true,path=general"),
+        ("cora", "path=powers"),
+        (VARIANT, "path=reduced"),
+        ("roman-empire", "rank=0.2"),
+        ("roman-empire", "rank=500"),  # a fraction of a number of nodes that is not known yet
+        ("cora", "rank=500"),
+    ],
+)
+def test_a_path_and_a_rank_that_fit(variant, name):
+    found = catalogue()
+    assert found.train_settings(Run(variant, name)) == found.run_settings(Run(variant, name))
 
 
 def test_a_range_of_splits_that_is_not_there_is_refused():

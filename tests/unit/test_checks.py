@@ -40,6 +40,13 @@ def claim(where, source="dsbm", **more):
     return {"tables": {"claims": {"claims": claims}}}
 
 
+def without_net_flow(**more):
+    figures = more.get("figures", {"dsbm": {"panels": {"net_flow": None}}})
+    tables = {"dsbm": {"subtables": {"net_flow": None}}, **more.get("tables", {})}
+    return {"tables": tables, "figures": figures}
+
+
+OWN = {"kind": "comparison", "caption": "", "label": "", "published": "config/published/dsbm.csv"}
 CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
 
 
@@ -105,6 +112,19 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
         (claim({"series": "ODE"}, "depth"), ["depth.where.series is 'ODE'", "ODE, standard"]),
         (claim({"row": "FLODE"}, value="verdict"), ["value is 'verdict'", "published_mean"]),
         (claim({"row": "FLODE"}, value="published_mean"), ["must be measured"]),
+        (without_net_flow(figures={}), ["figures.dsbm.panels", "'net_flow'", "edge_density"]),
+        (
+            without_net_flow(**claim({"subtable": "net_flow"})),
+            ["claims.own: dsbm.where.subtable is 'net_flow'", "edge_density"],
+        ),
+        (
+            {"tables": {"dsbm": {"subtables": {"net_flow": None, "edge_density": None}}}},
+            ["tables.dsbm.subtables is {}", "at least 1 entry is needed"],
+        ),
+        (
+            {"tables": {"own": {**OWN, "subtables": {"s": {"caption": "", "columns": {}}}}}},
+            ["tables.own.subtables.s.columns is {}", "at least 1 entry is needed"],
+        ),
         ({"tables": {"claims": {"claims": CONSTANTS}}}, ["[0, 1]", "must be measured"]),
     ],
     ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
@@ -114,6 +134,11 @@ def test_what_does_not_fit_names_key_value_and_what_is_allowed(overlay, words):
         catalogue(overlay)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_subtable_may_be_removed():
+    found = catalogue(without_net_flow())
+    assert list(found.table_settings("dsbm")["spec"]["subtables"]) == ["edge_density"]
 
 
 def test_an_ablation_chooses_layers():

@@ -37,6 +37,12 @@ def make_graph(**changes):
     return Graph(**(fields | changes))
 
 
+def two_classes(**changes):
+    """Both classes in every mask, as an AUROC needs."""
+    masks = {"train": mask([0, 1]), "validation": mask([2, 3]), "test": mask([4, 5])}
+    return make_graph(**({"labels": np.arange(6) % 2, "metric": "auroc"} | masks | changes))
+
+
 def assert_equal(one, other):
     for name in ("labels", "edge_index", "edge_weight", "train", "validation", "test"):
         first, second = getattr(one, name), getattr(other, name)
@@ -106,15 +112,38 @@ SPARSE = sparse.csr_array(np.array([[0, 1.5], [0, 0], [2, 0], [0, 0], [0, 0], [3
 @pytest.mark.parametrize("features", [np.ones((6, 2), np.float32), SPARSE], ids=["dense", "sparse"])
 def test_graphs_survive_a_file(tmp_path, features):
     path = tmp_path / "sub" / "graph.npz"
-    graph = make_graph(features=features, metric="auroc")
+    graph = two_classes(features=features)
     graph.save(path)
     assert_equal(Graph.load(path), graph)
     assert os.listdir(path.parent) == ["graph.npz"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": np.array([0, 1, 2, 1, 0, 1])}, "classes 0 and 1; labels have 0, 1, 2"),
+        ({"labels": np.zeros(6, int)}, "classes 0 and 1; labels have 0"),
+        ({"labels": np.array([1, 2, 1, 2, 1, 2])}, "classes 0 and 1; labels have 1, 2"),
+        ({"labels": np.array([0, 1, 0, 1, 1, 1])}, "split 0: its test nodes are all of class 1"),
+        ({"labels": np.array([0, 1, 0, 0, 0, 1])}, "its validation nodes are all of class 0"),
+        (
+            {
+                "train": mask([0, 1], [0, 2]),
+                "validation": mask([2, 3], [1, 4]),
+                "test": mask([4, 5], [3, 5]),
+            },
+            "split 1: its train nodes are all of class 0; .* class 0 and of class 1",
+        ),
+    ],
+)
+def test_an_auroc_needs_both_of_two_classes(changes, message):
+    with pytest.raises(ValueError, match=message):
+        two_classes(**changes)
+
+
 def test_one_file_holds_many_graphs(tmp_path):
     path = tmp_path / "graphs.npz"
-    graphs = [make_graph(), make_graph(features=SPARSE), make_graph(metric="auroc")]
+    graphs = [make_graph(), make_graph(features=SPARSE), two_classes()]
     save_graphs(iter(graphs), path)
     assert count_graphs(path) == 3
     for number, graph in enumerate(graphs):
@@ -179,7 +208,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(graph_module.np, "savez_compressed", fail)
     with pytest.raises(OSError, match="disk full"):
-        make_graph(metric="auroc").save(path)
+        two_classes().save(path)
     assert_equal(Graph.load(path), make_graph())
     assert os.listdir(tmp_path) == ["graph.npz"]
 

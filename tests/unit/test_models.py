@@ -228,6 +228,8 @@ def test_which_runs_keep_their_models():
         f"results/tiny/models/{run.variant}/{run.configuration}/splits-0-1.safetensors"
         for run in chosen
     ]
+    # A value that is the variant's own, in a name of the configuration files, changes nothing.
+    assert catalogue(kept(f"{VARIANT}/layers=3")).keeps_models(Run(VARIANT))
     assert all(map(catalogue({"training": {"save_models": "all"}}).keeps_models, not_chosen))
     assert not any(map(catalogue().keeps_models, chosen))
 
@@ -236,7 +238,6 @@ def test_which_runs_keep_their_models():
     ("names", "words"),
     [
         (["dsbm-alpha0.1-beta2"], "did you mean 'dsbm-alpha0.1-beta0.2'"),
-        ([f"{VARIANT}/layers=3"], "this configuration is called 'default'"),
         ([f"{VARIANT}/layrs=3"], "did you mean 'layers'"),
         ([f"{VARIANT}/"], "save_models: 'dsbm-alpha0.1-beta0.2/'"),
         ("some", "training.save_models"),
@@ -246,3 +247,9 @@ def test_bad_names_of_runs_are_refused(names, words):
     with pytest.raises(ConfigurationError, match=r"training\.save_models") as error:
         catalogue({"training": {"save_models": names}})
     assert words in str(error.value)
+
+
+def test_a_split_that_the_graph_does_not_have_is_refused(tmp_path):
+    put_graph(tmp_path, [random_graph(splits=2)])
+    with pytest.raises(ValueError, match=r"split 2 .*graphs\.npz, .* 2 splits, 0 to 1; datasets\."):
+        train(tmp_path, settings_of(), [1, 2])

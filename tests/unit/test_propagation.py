@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from torch.nn.functional import leaky_relu
 
+from flode.experiments.hyperparameters import path_obstacle
 from flode.model import PATHS, Architecture, Features, Operator, Request, choose_path, make_path
 from flode.model.network import Masks
 from flode.model.planes import to_planes
@@ -619,8 +620,11 @@ def test_few_features_are_fewer_real_columns_than_the_state_has(matrix):
 )
 def test_a_path_that_cannot_serve_says_why(name, matrix, options, reason):
     case = make_case(matrix, Architecture(2, 3, 2, **options))
-    with pytest.raises(ValueError, match=f"path '{name}' cannot serve this model: .*{reason}"):
+    with pytest.raises(ValueError, match=f"path '{name}' cannot serve this model: .*{reason}") as e:
         path_of(case, name)
+    # The workflow says the same before any job.
+    known = vars(case.architecture) | {"path": name}
+    assert str(e.value).endswith(path_obstacle(known, symmetric=matrix is UNDIRECTED))
 
 
 def test_what_does_not_fit_together_is_named():

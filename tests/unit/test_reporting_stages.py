@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from flode.experiments.validation import ConfigurationError, Schema
+from flode.reporting.layout import parse_options
 from flode.reporting.published import cells, read_published
 from flode.reporting.stages import make_table
 from tests.unit.reporting_samples import run_content, write_run
@@ -198,3 +199,11 @@ def test_files_of_a_kind(tmp_path):
 def test_the_schema_refuses(name, change, message):
     with pytest.raises(ConfigurationError, match=message):
         Schema(SCHEMA).check(TABLES[name] | change, name)
+
+
+def test_a_published_row_of_an_ablation_that_is_removed_is_not_shown():
+    left = "U, schroedinger, ode, standard"
+    spec = {"subtables": {"citeseer": {"caption": "", "rows": {left: {}}}}}
+    published = read_published(ROOT / "config/published/ablation.csv")
+    (block,) = parse_options("ablation", spec, published)
+    assert (block.name, list(block.rows)) == ("citeseer", [left])

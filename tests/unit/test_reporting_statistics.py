@@ -206,7 +206,6 @@ def test_a_variant_comes_once(tmp_path):
     ("subtables", "message"),
     [
         ({}, "'graphs': subtables is {}"),
-        ({"u": SPEC["subtables"]["u"]}, "subtables lack the published d; found: u"),
         (SPEC["subtables"] | {"u": 3}, "subtable 'u' is 3; allowed: .* 'rows'"),
         (SPEC["subtables"] | {"u": {"columns": {}}}, "subtable 'u': rows is None"),
         (SPEC["subtables"] | {"u": {"rows": {"film": 1}}}, "row 'film': is 1"),
@@ -215,6 +214,12 @@ def test_a_variant_comes_once(tmp_path):
 def test_a_wrong_specification_names_table_and_key(subtables, message):
     with pytest.raises(ValueError, match=message):
         statistics_table("graphs", {"subtables": subtables}, published(PUBLISHED), {})
+
+
+def test_a_published_subtable_that_is_left_out_is_not_shown():
+    left = {"subtables": {"u": SPEC["subtables"]["u"]}}
+    frame = statistics_table("graphs", left, published(PUBLISHED), {})
+    assert set(frame["subtable"]) == {"u"}
 
 
 def test_a_published_quantity_that_is_unknown():

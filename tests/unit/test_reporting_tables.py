@@ -170,7 +170,6 @@ COLUMN = ("subtables", "density", "columns")
         (changed(["marked"], 4), "'demo': marked is 4; allowed: an integer from 0 to 3"),
         (changed(["marked"], True), "marked is True"),
         (changed(["subtables"], {}), "subtables is {}"),
-        (changed(["subtables", "flow"], None), "subtables lack the published flow"),
         (changed(["subtables", "flow"], 3), "subtable 'flow' is 3"),
         (changed(COLUMN, []), r"subtable 'density': columns is \[\]"),
         (changed([*COLUMN, 0.1], {}), "column 0.1: the name is a float; allowed: text in quotes"),
@@ -181,6 +180,13 @@ COLUMN = ("subtables", "density", "columns")
 def test_a_wrong_specification_names_table_and_key(spec, message):
     with pytest.raises(ValueError, match=message):
         parse_layout("demo", spec, published())
+
+
+def test_a_published_subtable_that_is_left_out_is_not_shown(runs):
+    frame = comparison_table("demo", changed(["subtables", "flow"], None), published(), runs)
+    whole = comparison_table("demo", SPEC, published(), runs)
+    kept = whole[whole["subtable"] != "flow"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(frame, kept)
 
 
 def test_a_columns_configuration_is_the_default_one_unless_named(runs):

@@ -49,6 +49,8 @@ rule build_graph:
     resources:
         mem_mb=2000,
         runtime=10,
+        # No parameter: a graph is built with all splits of its files, and fewer need no new one.
+        splits=lambda wildcards: catalogue.num_splits(wildcards.variant),
     params:
         settings=lambda wildcards: catalogue.graph_settings(wildcards.variant),
     message:

@@ -18,7 +18,7 @@ rule train:
         runtime=240,
         device=config["device"],
     params:
-        settings=lambda wildcards: catalogue.run_settings(
+        settings=lambda wildcards: catalogue.train_settings(
             Run(wildcards.variant, wildcards.configuration)
         ),
         splits=lambda wildcards: catalogue.splits(

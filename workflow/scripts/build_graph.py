@@ -4,13 +4,9 @@ from flode.logs import start_log
 
 logger = start_log(snakemake.log[0], f"graph {snakemake.wildcards.variant}")
 
-from flode.datasets.build import build_graph
-from flode.datasets.readers import read_raw
-from flode.datasets.registry import Variant
+from flode.datasets.build import build_from_files
 
-settings = snakemake.params.settings
-raw = read_raw(settings["format"], settings["files"])
-graph = build_graph(raw, Variant(**settings["build"]), settings["metric"])
+raw, graph = build_from_files(snakemake.params.settings, snakemake.resources.splits)
 graph.save(snakemake.output[0])
 logger.info(
     "%d of %d nodes, %d edges, %d features, %d splits",
