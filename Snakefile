@@ -11,7 +11,7 @@ from snakemake.utils import min_version, update_config
 from flode import versions
 from flode.devices import wants_gpu
 from flode.experiments.catalogue import Catalogue, Run, one_of
-from flode.experiments.cleaning import computed_files, raw_files
+from flode.experiments.cleaning import announce_work, computed_files, raw_files
 from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import CONFIGURATION
 from flode.experiments.report import Report

@@ -6,6 +6,7 @@ other things, or was named by mistake, loses none of them.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from flode.experiments.catalogue import Catalogue, one_of
 from flode.experiments.hyperparameters import CONFIGURATION
+from flode.locks import hold, holder
 
 logger = logging.getLogger("flode.cleaning")
 
@@ -51,7 +53,7 @@ def computed_files(catalogue: Catalogue) -> dict[str, str]:
         "statistics": rf"{variant}\.json",
         "runs": rf"{run}\.json",
         "models": rf"{run}\.safetensors",
-        ".partial": rf"{run}\.pt",
+        ".partial": rf"{run}\.(pt|lock)",
         "search": rf"{names['search']}\.csv",
         "studies": rf"{names['studies']}\.csv",
         "tables": rf"{names['tables']}\.(csv|tex)",
@@ -70,8 +72,25 @@ def raw_files(catalogue: Catalogue) -> list[str]:
     return [f"{folder}/{source}/{path}" for source, path in catalogue.manifest]
 
 
+def announce_work(results: str | Path, raw_folder: str | Path) -> None:
+    """Have other calls clean neither folder until this process ends.
+
+    Raises:
+        RuntimeError: another call cleans one of them at the moment.
+    """
+    with contextlib.suppress(OSError):  # the first job says so, and what it could not write
+        Path(results).mkdir(parents=True, exist_ok=True)
+    for folder in (results, raw_folder):
+        if not hold(folder, shared=True):
+            raise RuntimeError(
+                f"{folder}: another call of Snakemake removes files there. Wait until it has ended"
+            )
+
+
 def refuse_files_in_use(folders: Iterable[str | Path], locks: Path = LOCKS) -> None:
-    """Snakemake's lock for a rule that declares no files, and that its own lock therefore ignores.
+    """The lock of a rule that declares no files, and that Snakemake's own lock therefore ignores.
+
+    Where nothing is in use, no other call starts to work in these folders until this process ends.
 
     Args:
         folders: those that files are to be removed from.
@@ -80,6 +99,14 @@ def refuse_files_in_use(folders: Iterable[str | Path], locks: Path = LOCKS) -> N
     Raises:
         RuntimeError: another call of Snakemake makes or reads files there, or was killed hard.
     """
+    folders = [Path(folder) for folder in folders]
+    for folder in folders:
+        if not hold(folder):
+            raise RuntimeError(
+                f"nothing is removed: {folder} is in use by another call of Snakemake. Wait until"
+                " it has ended"
+            )
+        _refuse_trainings_at_work(folder / ".partial")
     for lock in sorted(locks.glob("*.lock")):
         for name in lock.read_text(encoding="utf-8").splitlines():
             if any(Path(name).is_relative_to(folder) for folder in folders):
@@ -87,6 +114,16 @@ def refuse_files_in_use(folders: Iterable[str | Path], locks: Path = LOCKS) -> N
                     f"nothing is removed: {name} is in use by another call of Snakemake ({lock})."
                     " Wait until it has ended; where it was killed, call snakemake --unlock first"
                 )
+
+
+def _refuse_trainings_at_work(claims: Path) -> None:
+    """Some outlive a call that was killed hard, and on a cluster they are of other machines."""
+    for path in sorted(claims.rglob("*.lock")):
+        if process := holder(path):
+            raise RuntimeError(
+                f"nothing is removed: a training is at work, {process} ({path}). Wait until it has"
+                " ended"
+            )
 
 
 def remove_computed(results: str | Path, patterns: Mapping[str, str]) -> int:

@@ -19,6 +19,7 @@ from flode.experiments.models import TrainedModels
 from flode.experiments.progress import Progress
 from flode.experiments.provenance import commit, versions
 from flode.files import atomic_write
+from flode.locks import claim
 from flode.model import Architecture, Operator
 from flode.spectral import Factors, sna
 from flode.training.evaluation import evaluate
@@ -180,6 +181,20 @@ def _log_record(title: str, record: Mapping) -> None:
         )
 
 
+def claim_run(checkpoint: str | Path) -> None:
+    """Have this process alone work on a side file, until it ends.
+
+    Raises:
+        RuntimeError: another one does; names it.
+    """
+    lock = _lock(Path(checkpoint))
+    if process := claim(lock):
+        raise RuntimeError(
+            f"{checkpoint}: the same training is at work, {process}. Wait until it has ended; where"
+            f" there is no such process any more, delete {lock}"
+        )
+
+
 def write_run(document: dict, path: str | Path, checkpoint: str | Path | None = None) -> None:
     """Write a run file, whole or not at all, then delete the side file."""
     with atomic_write(path) as temporary:
@@ -189,14 +204,19 @@ def write_run(document: dict, path: str | Path, checkpoint: str | Path | None = 
 
 
 def _remove(checkpoint: Path) -> None:
-    """Delete a side file, what killed jobs left half-written beside it, and empty folders."""
-    for leftover in [checkpoint, *checkpoint.parent.glob(f".{checkpoint.stem}.*.tmp.pt")]:
+    """Delete a side file, its lock, what killed jobs left half-written, and empty folders."""
+    half_written = checkpoint.parent.glob(f".{checkpoint.stem}.*.tmp.pt")
+    for leftover in [checkpoint, *half_written, _lock(checkpoint)]:
         leftover.unlink(missing_ok=True)
     for folder in (checkpoint.parent, checkpoint.parent.parent):
         try:
             folder.rmdir()
         except OSError:  # other runs' checkpoints are in it, or it has never been made
             return
+
+
+def _lock(checkpoint: Path) -> Path:
+    return checkpoint.with_suffix(".lock")
 
 
 class Checkpoint:

@@ -4,7 +4,9 @@
 input, and writes what has some of its files and lacks others, and the report of all that is there.
 
 Nothing here is a finished output: the files are dated 1970, so that the next call of the workflow
-makes them anew, whatever its configuration.
+makes them anew, whatever its configuration. By that date they are known here too: what was written
+so before, and nothing is there any more to write it of, is removed. A finished output of which that
+is so is left as it is, and not shown.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ from flode.reporting.series import SERIES
 from flode.reporting.stages import make_figure, make_study, make_table
 from flode.reporting.summary import write_summary
 
+#: When all that is written here was written, in seconds since 1970.
+_DATE = 1
+
 
 def show_partial(config: Mapping[str, Any], snakefile: str | Path, whole: bool = False) -> None:
     """Write what is unfinished, and the report of all that is there.
@@ -39,11 +44,11 @@ def show_partial(config: Mapping[str, Any], snakefile: str | Path, whole: bool =
         RuntimeError, OSError, ValueError: the report cannot be made; see `make_report`.
     """
     catalogue = Catalogue(config, Path(snakefile).parent / "workflow" / "schemas")
-    if written := write_partial(catalogue, whole):
+    work = _all(catalogue, whole)
+    if work.written:
         # Else what is known of a whole table that it replaces would be taken for this one's.
-        forget(config, snakefile, written)
-    if file := _write_report(config, catalogue, snakefile):
-        print(f"{file} shows what is there", file=sys.stderr)
+        forget(config, snakefile, work.written)
+    _write_report(config, work, snakefile)
 
 
 def write_partial(catalogue: Catalogue, whole: bool = False) -> list[Path]:
@@ -56,6 +61,10 @@ def write_partial(catalogue: Catalogue, whole: bool = False) -> list[Path]:
     Returns:
         The files written.
     """
+    return _all(catalogue, whole).written
+
+
+def _all(catalogue: Catalogue, whole: bool) -> _Partial:
     config, work = catalogue.config, _Partial(catalogue, whole)
     tables = config["tables"]
     summaries = [name for name in tables if tables[name]["kind"] in SUMMARIES]
@@ -68,14 +77,25 @@ def write_partial(catalogue: Catalogue, whole: bool = False) -> list[Path]:
         work.table(name)
     for name in config["figures"]:
         work.figure(name)
-    return work.written
+    for name in config["searches"]:
+        work.search(name)
+    return work
 
 
 class _Partial:
+    """
+    Attributes:
+        written: files written.
+        shown: these, and others that are right as they are.
+        removed: files removed.
+    """
+
     def __init__(self, catalogue: Catalogue, whole: bool):
         self.catalogue, self.whole = catalogue, whole
         self.results = Path(catalogue.results)
         self.written: list[Path] = []
+        self.shown: set[Path] = set()
+        self.removed: list[Path] = []
         self._runs: dict[Run, tuple[list[str], str | None]] = {}
 
     def table(self, name: str) -> None:
@@ -83,12 +103,18 @@ class _Partial:
         runs = self.catalogue.table_runs(name)
         present, reasons = self._present(runs)
         needed, run_files = self.catalogue.table_files(name), set(self.catalogue.files_of(runs))
-        present += [path for path in needed if path not in run_files and Path(path).exists()]
+        summary = settings["spec"]["kind"] in SUMMARIES
+        present += [
+            path
+            for path in needed
+            if path not in run_files
+            and (Path(path) in self.shown if summary else Path(path).exists())
+        ]
         for variant in self.catalogue.table_variants(name):
             if not Path(self.catalogue.statistics_file(variant)).exists():
                 reasons.setdefault((variant, Run(variant).configuration), self._reason(variant))
         # A summary of tables that are all there may be of some that have just been written here.
-        renewed = settings["spec"]["kind"] in SUMMARIES and bool(self.written)
+        renewed = summary and bool(self.written)
         outputs = [stem.with_name(f"{name}.{suffix}") for suffix in ("csv", "tex")]
         published = settings["spec"].get("published", [])
         self._make(
@@ -114,11 +140,10 @@ class _Partial:
             inputs["runs"], reasons = self._present(
                 run for label in there for series in by_graph[label].values() for run in series
             )
-            if not inputs["runs"]:
-                return
-        elif not all(map(os.path.exists, needed)):
-            return
-        present = [path for paths in inputs.values() for path in paths]
+            ready = bool(inputs["runs"])
+        else:
+            ready = all(map(os.path.exists, needed))
+        present = [path for paths in inputs.values() for path in paths if ready]
         output = self.results / "studies" / f"{name}.csv"
         self._make(
             f"study {name}", [output], needed, present,
@@ -129,12 +154,20 @@ class _Partial:
         source, stem = self.catalogue.figure_source(name), self.results / "figures" / name
         outputs = [stem.with_name(f"{name}.{suffix}") for suffix in ("pdf", "svg", "csv")]
         renewed = Path(source) in self.written
-        present = [source] if Path(source).exists() else []
+        present = [source] if Path(source) in self.shown else []
         settings = self.catalogue.figure_settings(name)
         self._make(
             f"figure {name}", outputs, [source], present,
             lambda: make_figure(settings, source, stem), renewed,
         )  # fmt: skip
+
+    def search(self, name: str) -> None:
+        """Nothing is chosen from some of its candidates: whole, or not shown."""
+        output, runs = self.results / "search" / f"{name}.csv", self.catalogue.searched_runs(name)
+        if set(self.catalogue.files_of(runs)) == set(self._present(runs)[0]):
+            self._keep([output])
+        else:
+            self._withdraw(f"search {name}", [output])
 
     def _make(
         self,
@@ -148,24 +181,44 @@ class _Partial:
         """Write outputs unless nothing is there to show or nothing is new."""
         needed, present = set(needed), set(present)
         if needed and not present:
+            self._withdraw(title, outputs)
             return
-        if needed == present and not renewed:
+        # What was written here before may be of another configuration.
+        if needed == present and not renewed and not any(map(_is_unfinished, outputs)):
             newest = max((Path(path).stat().st_mtime for path in present), default=0)
             current = all(path.exists() and path.stat().st_mtime >= newest for path in outputs)
             if current or not self.whole:
+                self._keep(outputs)
                 return
         try:
             make()
         except (OSError, ValueError) as error:  # a damaged file stops what shows it only
             print(f"{title} is not written: {error}", file=sys.stderr)
+            self._withdraw(title, outputs)
             return
         for path in outputs:
-            os.utime(path, (1, 1))
+            os.utime(path, (_DATE, _DATE))
             self.written.append(path)
+        self._keep(outputs)
         print(
             f"{title} is written{' with what was run' if needed != present else ''}",
             file=sys.stderr,
         )
+
+    def _keep(self, outputs: Iterable[Path]) -> None:
+        self.shown.update(filter(Path.exists, outputs))
+
+    def _withdraw(self, title: str, outputs: Iterable[Path]) -> None:
+        """Show none of these outputs: what they are made from is not there with these settings."""
+        there = list(filter(Path.exists, outputs))
+        old = list(filter(_is_unfinished, there))
+        for path in old:
+            path.unlink()
+        self.removed += old
+        if there:
+            done = "is removed" if old else "is left as it is, and not shown"
+            why = "what it needs is damaged, not there, or of other settings"
+            print(f"{title} {done}: {why}", file=sys.stderr)
 
     def _present(self, runs: Iterable[Run]) -> tuple[list[str], dict[tuple[str, str], str]]:
         """Files of those runs that are there, and why the others are not."""
@@ -207,6 +260,11 @@ class _Partial:
         return "a job failed or did not run; see the logs"
 
 
+def _is_unfinished(path: Path) -> bool:
+    """Whether a file was written here."""
+    return path.exists() and path.stat().st_mtime == _DATE
+
+
 def _range(path: Path) -> tuple[int, int]:
     """First split of a run file's name, and one past its last."""
     _, first, last = path.stem.split("-")
@@ -222,30 +280,35 @@ def _describes(path: Path, settings: Mapping) -> bool:
         return True
 
 
-def _write_report(
-    config: Mapping[str, Any], catalogue: Catalogue, snakefile: str | Path
-) -> str | None:
-    """Write the report of the tables, figures and searches that are there, and what it is made of.
-
-    Returns:
-        Its file, or None where there is nothing to show.
-    """
-    shown, results = Report(catalogue), Path(catalogue.results)
+def _write_report(config: Mapping[str, Any], work: _Partial, snakefile: str | Path) -> None:
+    """Write the report of the tables, figures and searches that are shown, and what it is made of;
+    where there is none, remove one that shows what has just been removed."""
+    catalogue, shown, results = work.catalogue, Report(work.catalogue), work.results
+    possible, pages = shown.items(), set()
     for name, spec in catalogue.config["tables"].items():
         csv, tex = (results / "tables" / f"{name}.{ending}" for ending in ("csv", "tex"))
-        if csv.exists() and tex.exists():
+        if {csv, tex} <= work.shown:
             published = spec.get("published", [])
             write_table_page(shown.page_settings(name), csv, tex, published, shown.page(name))
+            pages.add(shown.page(name))
+        elif csv in work.removed:
+            Path(shown.page(name)).unlink(missing_ok=True)
     for name in catalogue.config["searches"]:
-        if (csv := results / "search" / f"{name}.csv").exists():
-            write_search_page(shown.search_settings(name), csv, shown.search_page(name))
-    items = [path for path in shown.items() if Path(path).exists()]
-    if not items:
-        return None
-    tables = [path for path in shown.summary_inputs() if Path(path).exists()]
-    write_summary(shown.summary_settings(), tables, items, shown.summary)
-    make_report(config, snakefile, items, shown.file)
-    return shown.file
+        csv, page = results / "search" / f"{name}.csv", shown.search_page(name)
+        if csv in work.shown and page in possible:
+            write_search_page(shown.search_settings(name), csv, page)
+            pages.add(page)
+    items = [path for path in possible if path in pages or Path(path) in work.shown]
+    if items:
+        tables = [path for path in shown.summary_inputs() if Path(path) in work.shown]
+        write_summary(shown.summary_settings(), tables, items, shown.summary)
+        make_report(config, snakefile, items, shown.file)
+        print(f"{shown.file} shows what is there", file=sys.stderr)
+    elif work.removed:
+        for path in (shown.summary, shown.file):
+            Path(path).unlink(missing_ok=True)
+    elif Path(shown.file).exists():
+        print(f"{shown.file} is left as it is: there is nothing to show", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
-"""Cleaning removes what was computed, whatever else lies there."""
+"""Cleaning removes what was computed, whatever else lies there, and nothing that is in use."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
 
 import pytest
 
 from flode.experiments.catalogue import Run
 from flode.experiments.cleaning import (
+    announce_work,
     computed_files,
     raw_files,
     refuse_files_in_use,
@@ -11,7 +16,8 @@ from flode.experiments.cleaning import (
     remove_raw,
 )
 from flode.files import atomic_write
-from tests.configuration import catalogue
+from flode.locks import claim, holder
+from tests.configuration import ROOT, catalogue
 
 VARIANT = "dsbm-alpha0.1-beta0.2"
 
@@ -121,7 +127,65 @@ def test_raw_files_are_those_of_the_manifest(tmp_path):
     assert files(tmp_path / "raw") == {"mine.csv"}
 
 
-def test_files_in_use_by_another_call_are_not_removed(tmp_path):
+@contextmanager
+def other_process(line):
+    """A process that runs a line of Python, then waits for its end."""
+    code = f"{line}; print('done', flush=True); input()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, env={"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert process.stdout.readline() == "done\n"
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_folders_that_another_call_works_in_are_not_cleaned(tmp_path):
+    results, raw = tmp_path / "results", tmp_path / "raw"
+    raw.mkdir()
+    work = (
+        "from flode.experiments.cleaning import announce_work;"
+        f"announce_work({str(results)!r}, {str(raw)!r})"
+    )
+    with other_process(work), other_process(work):
+        for folder in (results, raw):
+            with pytest.raises(RuntimeError, match=rf"{folder} is in use by another call"):
+                refuse_files_in_use([folder], tmp_path / "none")
+    refuse_files_in_use([results, raw], tmp_path / "none")
+
+
+def test_no_call_starts_to_work_where_another_cleans(tmp_path):
+    clean = (
+        "from flode.experiments.cleaning import refuse_files_in_use;"
+        f"refuse_files_in_use([{str(tmp_path)!r}])"
+    )
+    with other_process(clean), pytest.raises(RuntimeError, match="removes files there"):
+        announce_work(tmp_path, tmp_path / "none")
+
+
+def test_a_claim_ends_with_its_process(tmp_path):
+    path = tmp_path / ".partial" / VARIANT / "default" / "splits-0-4.lock"
+    with other_process(f"from flode.locks import claim; claim({str(path)!r})") as pid:
+        assert claim(path).startswith(f"process {pid} on ")
+        with pytest.raises(RuntimeError, match=rf"a training is at work, process {pid} on .*lock"):
+            refuse_files_in_use([tmp_path], tmp_path / "none")
+    assert path.exists() and holder(path) is None
+    assert claim(path) is None
+    path.unlink()  # as its owner does when it is done
+    assert claim(path) is None
+
+
+def test_where_nothing_can_be_locked_work_goes_on(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert claim(tmp_path / "file" / "splits-0-4.lock") is None
+    announce_work(tmp_path / "file" / "results", tmp_path / "none")
+
+
+def test_files_in_use_by_another_call_are_not_removed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     locks = tmp_path / "locks"
     locks.mkdir()
     (locks / "0.input.lock").write_text("results/graphs/a.npz\n")

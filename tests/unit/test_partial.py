@@ -1,16 +1,21 @@
 """Tables of a workflow in which some runs are missing."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from flode.experiments.catalogue import Run
-from flode.reporting.partial import write_partial
-from tests.configuration import ROOT, catalogue
+from flode.reporting import partial
+from flode.reporting.partial import show_partial, write_partial
+from tests.configuration import ROOT, catalogue, configuration
 
 TABLES = Path("results/partial/tables")
+PAGES = Path("results/partial/report/tables")
+OVERLAY = {"results": "results/partial", "data": {"folder": "results/raw"}}
 
 
 @pytest.fixture
@@ -19,7 +24,35 @@ def found(tmp_path, monkeypatch):
     for name in ("config",):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
-    return catalogue({"results": "results/partial", "data": {"folder": "results/raw"}})
+    return catalogue(OVERLAY)
+
+
+@pytest.fixture
+def report(found, monkeypatch):
+    """What the report shows of those results, under an overlay."""
+    items = []
+    monkeypatch.setattr(partial, "make_report", lambda *arguments: items.extend(arguments[2]))
+    monkeypatch.setattr(partial, "forget", lambda *_: None)
+    monkeypatch.setattr(partial, "make_figure", lambda _, source, stem: put(*pictures(stem)))
+
+    def made(overlay=()):
+        items.clear()
+        show_partial(configuration(OVERLAY | dict(overlay)), ROOT / "Snakefile", whole=True)
+        return set(map(Path, items))
+
+    return made
+
+
+def pictures(stem):
+    return [Path(f"{stem}.{suffix}") for suffix in ("pdf", "svg", "csv")]
+
+
+def put(*paths, date=None):
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+        if date is not None:
+            os.utime(path, (date, date))
 
 
 def put_run(found, variant, test):
@@ -80,6 +113,63 @@ def test_nothing_written_is_a_finished_output(found):
     assert table.stat().st_mtime < Path(run).stat().st_mtime - 3600
 
 
+def without_runs(found):
+    shutil.rmtree("results/partial/runs")
+
+
+def damaged(found):
+    for path in Path("results/partial/runs").rglob("*.json"):
+        path.write_text(path.read_text()[:40])
+
+
+def of_other_settings(found):
+    return {"seed": 7}
+
+
+LOSSES = pytest.mark.parametrize("lose", [without_runs, damaged, of_other_settings])
+
+
+@LOSSES
+def test_what_nothing_supports_any_more_is_removed(found, report, lose):
+    put_run(found, "cora", 0.87)
+    page = PAGES / "node_classification_full.html"
+    assert page in report()
+    assert {"node_classification_full", "reproduction"} <= tables()
+    assert page not in report(lose(found) or {}) and not page.exists()
+    assert not {"node_classification_full", "reproduction"} & tables()
+
+
+@LOSSES
+def test_a_finished_table_that_nothing_supports_is_left_and_not_shown(found, report, lose, capsys):
+    for run in found.table_runs("dsbm"):
+        put_run(found, run.variant, 0.9)
+    report()
+    finished = [TABLES / "dsbm.csv", TABLES / "dsbm.tex"]
+    for path in finished:
+        os.utime(path)
+    before = [path.read_bytes() for path in finished]
+    assert PAGES / "dsbm.html" in report()
+    picture = Path("results/partial/figures/dsbm.svg")
+    assert "reproduction" in tables() and picture.exists()
+    assert PAGES / "dsbm.html" not in report(lose(found) or {})
+    assert "table dsbm is left as it is, and not shown" in capsys.readouterr().err
+    assert [path.read_bytes() for path in finished] == before
+    assert not {"dsbm_hyperparameters", "reproduction"} & tables() and not picture.exists()
+
+
+def test_studies_figures_and_searches_are_no_longer_shown_either(found, report):
+    results = Path("results/partial")
+    for name in ("spectrum", "depth"):
+        put(results / f"studies/{name}.csv", *pictures(results / f"figures/{name}"), date=1)
+    search = results / "search/dsbm.csv"
+    put(search)
+    shown = {path.stem for path in report()}
+    assert "weakly_balanced" in shown and not {"spectrum", "depth", "dsbm"} & shown
+    left = {path.stem for folder in ("studies", "figures") for path in (results / folder).iterdir()}
+    assert "weakly_balanced" in left and not {"spectrum", "depth"} & left
+    assert search.exists()
+
+
 def test_runs_of_other_settings_are_not_shown(found):
     put_run(found, "cora", 0.87)
     (path,) = found.run_files(Run("cora"))
@@ -104,6 +194,11 @@ def test_some_splits_asked_by_name_are_shown(found):
     Path(path).unlink()
     write_partial(found)
     assert measured("node_classification_full").loc[("undirected", "Cora"), "n"] == 4
+
+
+def tables():
+    """Names of those that are there."""
+    return {path.stem for path in TABLES.glob("*")}
 
 
 def measured(table):

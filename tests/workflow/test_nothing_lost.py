@@ -1,6 +1,8 @@
 """A full disk, a read-only folder, two users at once: clear errors, nothing lost."""
 
+import os
 import shutil
+import signal
 import subprocess
 import time
 
@@ -20,9 +22,10 @@ PREFIX = TINY["results"]
 VARIANT = "dsbm-alpha0.1-beta0.2"
 FACTORS = f"{PREFIX}/factors/{VARIANT}.safetensors"
 RUN = f"{PREFIX}/runs/{VARIANT}/default/splits-0-1.json"
-#: Some seconds of training.
+CLAIM = f"{PREFIX}/.partial/{VARIANT}/default/splits-0-1.lock"
+#: A quarter of a minute of training, and more.
 LONG = {
-    "datasets": {"dsbm": {"hyperparameters": {"epochs": 1200, "patience": 1200}}},
+    "datasets": {"dsbm": {"hyperparameters": {"epochs": 3500, "patience": 3500}}},
     "variants": {VARIANT: {"hyperparameters": {"hidden_channels": 64}}},
 }
 SNAKEMAKE = [*command(), RUN, "--configfile", "overlay.yaml", "--cores", "2"]
@@ -90,22 +93,53 @@ def test_a_read_only_folder_is_named_and_left_as_it_is(tmp_path):
     assert before == {path: path.read_bytes() for path in names(folder)}
 
 
+def training(folder):
+    """A call, and the process that trains for it once it is at work."""
+    call = subprocess.Popen(
+        SNAKEMAKE, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    claim, deadline = folder / CLAIM, time.monotonic() + 120
+    while not (claim.exists() and claim.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert call.poll() is None
+    return call, claim.read_text()
+
+
+def assert_refused(folder, target, words):
+    done = snakemake(folder, target, check=False)
+    assert done.returncode != 0
+    assert words in done.stdout
+
+
 def test_of_two_users_of_one_working_copy_the_second_is_told_and_the_first_undisturbed(tmp_path):
     folder = working_copy(tmp_path, TINY)
     write_overlay(folder, TINY, LONG)
-    first = subprocess.Popen(
-        SNAKEMAKE, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    locks = folder / ".snakemake" / "locks"
-    deadline = time.monotonic() + 120
-    while not (locks.exists() and list(locks.iterdir())) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert first.poll() is None
-    for target, words in ((RUN, "Directory cannot be locked"), ("clean", "nothing is removed")):
-        second = snakemake(folder, target, check=False)
-        assert second.returncode != 0
-        assert words in second.stdout
+    first, worker = training(folder)
+    assert_refused(folder, RUN, "Directory cannot be locked")
+    # A call that ends, in whatever way, takes Snakemake's locks of all others with it.
+    for _ in range(2):
+        assert_refused(folder, "clean", f"nothing is removed: {PREFIX} is in use")
+    assert not (folder / ".snakemake" / "locks").exists()
+    assert_refused(folder, RUN, f"the same training is at work, {worker}")
     assert first.poll() is None, "the first had ended before the second came"
     output, _ = first.communicate(timeout=300)
     assert first.returncode == 0, output
     assert len(without_times(folder / RUN)["records"]) == 2
+    snakemake(folder, "clean")
+    assert not (folder / RUN).exists() and not (folder / CLAIM).exists()
+
+
+def test_a_training_that_outlives_its_call_is_known_and_one_that_does_not_is_no_obstacle(tmp_path):
+    folder = working_copy(tmp_path, TINY)
+    write_overlay(folder, TINY, LONG)
+    first, worker = training(folder)
+    first.kill()
+    first.wait()
+    snakemake(folder, "--unlock")
+    try:
+        assert_refused(folder, "clean", f"nothing is removed: a training is at work, {worker}")
+        assert_refused(folder, RUN, f"the same training is at work, {worker}")
+    finally:
+        os.kill(int(worker.split()[1]), signal.SIGKILL)
+    snakemake(folder, "clean")
+    assert not (folder / CLAIM).exists()

@@ -1,4 +1,5 @@
 # What can be shown before all is done. No finished output: the next call makes it anew.
+# What was shown before, and can no longer be made of what is there, goes.
 
 
 # Tables, studies, figures and the report of the runs that are there; nothing is trained.

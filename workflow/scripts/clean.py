@@ -6,7 +6,9 @@ start_log(snakemake.log[0])
 
 from flode.experiments.cleaning import refuse_files_in_use, remove_computed, remove_raw
 
-refuse_files_in_use([snakemake.params.results, snakemake.params.raw_folder])
-remove_computed(snakemake.params.results, snakemake.params.computed)
-if snakemake.params.raw:
-    remove_raw(snakemake.params.raw, snakemake.params.raw_folder)
+results, raw_folder = snakemake.params.results, snakemake.params.raw_folder
+raw = snakemake.params.raw
+refuse_files_in_use([results, raw_folder] if raw else [results])
+remove_computed(results, snakemake.params.computed)
+if raw:
+    remove_raw(raw, raw_folder)

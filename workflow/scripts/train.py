@@ -7,8 +7,9 @@ start_log(snakemake.log[0], "train")
 import torch
 
 from flode.experiments.models import TrainedModels
-from flode.experiments.runs import run_configuration, write_run
+from flode.experiments.runs import claim_run, run_configuration, write_run
 
+claim_run(snakemake.params.checkpoint)
 torch.set_num_threads(snakemake.threads)
 kept = snakemake.output.get("models")
 models = TrainedModels() if kept else None
