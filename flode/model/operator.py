@@ -156,6 +156,7 @@ class Features:
 
     Attributes:
         num_nodes, num_features: N and F.
+        learned: whether gradients by them are wanted: they come from another module's parameters.
         mask_shape: shape of one mask, ``(F, N)`` or ``(entries,)``.
     """
 
@@ -163,6 +164,7 @@ class Features:
         self.is_sparse = sparse.issparse(features)
         features = features if self.is_sparse else torch.as_tensor(features)
         self.num_nodes, self.num_features = features.shape
+        self.learned = not self.is_sparse and features.requires_grad and torch.is_grad_enabled()
         if not self.is_sparse:
             self._dense = features.T.to(device or features.device, dtype).contiguous()
             self.mask_shape = tuple(self._dense.shape)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from flode.model.architecture import Architecture
 from flode.model.network import (
@@ -234,6 +235,21 @@ class General(Path):
         return states
 
 
+class _WithDerivative(torch.autograd.Function):
+    """Values ``(S, ·, n)`` as they are, whose derivative by α ``(S,)`` is known."""
+
+    @staticmethod
+    def forward(ctx, values, derivative, exponent):
+        ctx.save_for_backward(derivative)
+        return values.clone()
+
+    @staticmethod
+    @once_differentiable  # the second derivative is not known
+    def backward(ctx, gradient):
+        (derivative,) = ctx.saved_tensors
+        return None, None, (gradient * derivative).sum(dim=(1, 2))
+
+
 class Powers(Path):
     """Linear encoder with few features: ``x_T = Σ_j C(T,j) c^j ⊙ (Θ P_j)`` with
     ``P_j = [X, 1]ᵀ(L^α)ʲ``.
@@ -283,7 +299,7 @@ class Powers(Path):
             if request.gradient and tracked:
                 # The value is unchanged; the gradient by α is the derivative carried along.
                 slope = self._at(derivative, 1 + tracked.index(block), request.nodes)
-                propagated = propagated + slope * (exponent - exponent.detach())[:, None, None]
+                propagated = _WithDerivative.apply(propagated, slope, exponent)
             with torch.set_grad_enabled(request.gradient and torch.is_grad_enabled()):
                 results.append(self._combine(parameters, request, propagated))
         return results
@@ -363,7 +379,7 @@ def choose_path(architecture: Architecture, operator: Operator, features: Featur
     channels = architecture.planes * architecture.hidden_channels
     few_features = features.num_features + 1 < channels
     linear = architecture.encoder_layers == 1 and architecture.shared_weights
-    if linear and few_features and architecture.num_layers <= MAX_POWERS:
+    if linear and not features.learned and few_features and architecture.num_layers <= MAX_POWERS:
         return Powers.name
     return Spectral.name if operator.symmetric else Reduced.name
 
@@ -396,6 +412,7 @@ def make_path(
         and name != General.name,
         "the spectral path needs a symmetric operator": name == Spectral.name
         and not operator.symmetric,
+        "the powers path has no gradient by the features": name == Powers.name and features.learned,
         "the powers path needs a linear encoder": name == Powers.name
         and architecture.encoder_layers > 1,
         "the powers path needs shared weights": name == Powers.name

@@ -274,6 +274,35 @@ def test_all_paths_give_the_same_logits():
             assert torch.allclose(other, logits[0], rtol=1e-10)
 
 
+@pytest.mark.parametrize("ode", [True, False], ids=["ode", "no-ode"])
+def test_features_that_are_learned_get_their_gradient(ode):
+    """As of an embedding or an encoder in front: few features and a linear encoder, where features
+    that are not learned take the powers path."""
+    model = make_model(ode=ode).eval()
+    gradients = {}
+    for path in ("auto", "reduced", "general"):
+        model.path = path
+        learned = X.clone().requires_grad_()
+        model(learned, DIRECTED).sum().backward()
+        gradients[path] = learned.grad
+    assert gradients["general"].abs().max() > 0.01
+    for path in ("auto", "reduced"):
+        torch.testing.assert_close(gradients[path], gradients["general"], rtol=1e-4, atol=1e-5)
+    model.path = "powers"
+    with pytest.raises(ValueError, match="the powers path has no gradient by the features"):
+        model(X.clone().requires_grad_(), DIRECTED)
+    with torch.no_grad():
+        model(X.clone().requires_grad_(), DIRECTED)
+
+
+def test_a_second_derivative_that_is_not_known_is_refused():
+    model = make_model().eval()
+    loss = model(X, DIRECTED).sum()
+    (slope,) = torch.autograd.grad(loss, model.exponent, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.backward()
+
+
 def test_outputs_carry_gradients_only_where_they_are_wanted():
     model = make_model()
     assert model(X, DIRECTED).requires_grad
