@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 #: What statistics say of a graph alone, without a run.
 OF_GRAPHS = ("lambda_1", "lambda_pf", "explained_variance", "homophily", "rank", "nodes", "edges")
 
-#: Frequency dominance, by the printed formula and of the equation as trained: of a run on a graph.
-DOMINANCE = ("FD", "FD_trained")
+#: Frequency dominance, as printed, as the text has it and as trained: of a run on a graph.
+DOMINANCE = ("FD", "FD_text", "FD_trained")
 
 #: Of which variants there are numbers that not all have.
 _UNDIRECTED = ("lambda_1", *DOMINANCE)

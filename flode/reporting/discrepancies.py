@@ -156,8 +156,7 @@ def _summary(record: Record, column: Column, run: Runs, graph: Statistics | None
         check_metric(record, run.metric, run)
         return run.score()
     if column.metric in DOMINANCE:
-        trained = column.metric == DOMINANCE[1]
-        return frequency_dominance(run, graph.content["lambda_1"], trained=trained)
+        return frequency_dominance(run, graph.content["lambda_1"], column.metric)
     return run.learned(column.metric)
 
 

@@ -43,21 +43,30 @@ def _channel_mixing(run: Runs, record: Mapping[str, Any]) -> np.ndarray:
     return np.asarray(found[0], dtype=float)
 
 
-def frequency_dominance(run: Runs, lambda_1: float, trained: bool = False) -> Summary:
-    """``FD = λ_K(W) f_α(λ₁(L)) − λ₁(W)`` over the splits, imaginary parts for Schrödinger's
-    equation (paper, Theorem 5.5 for ``x' = −L^α x W`` and ``x' = i L^α x W``): negative where the
-    largest frequency dominates.
+def printed_spectrum(run: Runs, record: Mapping[str, Any]) -> np.ndarray:
+    """``(K,)`` real parts of W's eigenvalues, whatever the equation: the numbers that the paper
+    prints for Schrödinger's, as trainings from its program's start tell, though it speaks of
+    imaginary parts."""
+    return _channel_mixing(run, record)[:, 0]
+
+
+def frequency_dominance(run: Runs, lambda_1: float, quantity: str = "FD") -> Summary:
+    """``FD = λ_K(W) f_α(λ₁(L)) − λ₁(W)`` over the splits (paper, Theorem 5.5 for ``x' = −L^α x W``
+    and, with imaginary parts of W, ``x' = i L^α x W``): negative where the largest frequency
+    dominates.
 
     Args:
         run: of a model with shared weights.
         lambda_1: smallest eigenvalue of the SNA.
-        trained: of the equation as it was trained: ``x' = −i L^α x W`` is the theorem's with −W.
-            Otherwise the printed formula, whatever the sign.
+        quantity: ``FD``, as the printed numbers are: of W's real parts. ``FD_text``, as the theorem
+            has it. ``FD_trained``, of the equation as it was trained: ``x' = −i L^α x W`` is the
+            theorem's with −W.
     """
-    turned = trained and _trained_sign(run) < 0
+    spectrum = printed_spectrum if quantity == "FD" else spectrum_of_w
+    turned = quantity == "FD_trained" and _trained_sign(run) < 0
     found = []
     for record in run.records:
-        w = -spectrum_of_w(run, record) if turned else spectrum_of_w(run, record)
+        w = -spectrum(run, record) if turned else spectrum(run, record)
         found.append(w.max() * fractional(lambda_1, record["exponent"][0]) - w.min())
     return summarise(found)
 
@@ -69,9 +78,9 @@ def _trained_sign(run: Runs) -> int:
 
 
 def extreme(run: Runs, largest: bool) -> Summary:
-    """Smallest or largest eigenvalue of W (imaginary parts for Schrödinger's) over the splits."""
+    """Smallest or largest eigenvalue of W over the splits, as printed: of real parts."""
     pick = np.max if largest else np.min
-    return summarise(float(pick(spectrum_of_w(run, record))) for record in run.records)
+    return summarise(float(pick(printed_spectrum(run, record))) for record in run.records)
 
 
 def predicted_high(run: Runs, lambda_1: float) -> Summary | None:

@@ -30,6 +30,7 @@ QUANTITIES = {
     "step_size": r"$\mathrm{Re}\,h$",
     "dirichlet_energy": "Dirichlet energy",
     "FD": "FD",
+    "FD_text": "FD",
     "FD_trained": "FD",
     "lambda_1": r"$\lambda_1(\mathbf{L})$",
     "lambda_pf": r"$\lambda_{\mathrm{PF}}(\mathbf{L})$",

@@ -54,7 +54,7 @@ def render_frequency(
             ]
             label = _LABELS[row]
             if subtable.name == "schroedinger" and row.endswith("_W"):
-                label = label.replace("$", r"$\mathrm{Im}\,", 1)
+                label = label.replace("$", r"$\mathrm{Re}\,", 1)
             rows.append([label, *texts])
         groups.append(rows)
     labels = [column.label or escape(column.name) for column in columns]
@@ -67,9 +67,8 @@ def render_frequency(
         r"Measured, below it in \flodepublished{grey} published.",
         r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
         r"FD $= \lambda_K(\mathbf{W}) f_\alpha(\lambda_1(\mathbf{L})) - \lambda_1(\mathbf{W})$ as "
-        r"printed, for $x' = -L^\alpha x W$; of imaginary parts for "
-        r"$x' = \mathrm{i} L^\alpha x W$; "
-        r"as trained: of $-W$, for $x' = -\mathrm{i} L^\alpha x W$. "
+        r"printed, of $\mathrm{Re}\,W$ for Schrödinger's equation too, as the paper's numbers are; "
+        r"as trained: of $-\mathrm{Im}\,W$, for $x' = -\mathrm{i} L^\alpha x W$. "
         "HFD predicted: splits whose trained Euler scheme "
         r"(with its own sign and step size) enlarges $\lambda_1(\mathbf{L})$ most, "
         r"$\arg\max_{r,l} |1 + s h w_r f_\alpha(\lambda_l)|$; "

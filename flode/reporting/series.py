@@ -86,7 +86,7 @@ def depth(
         row = _row(label, name, configuration, values["num_layers"], run)
         found = None
         if not isinstance(run, str) and not run.diverged:
-            found = frequency_dominance(run, lambda_1[label], trained=True)
+            found = frequency_dominance(run, lambda_1[label], "FD_trained")
         row |= {"fd_mean": found and found.mean, "fd_std": found and found.std}
         rows.append(row)
     return pd.DataFrame(rows)

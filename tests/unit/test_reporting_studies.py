@@ -177,12 +177,15 @@ def one_run(folder, configuration="default", **record):
 def test_fd_is_the_printed_formula(tmp_path):
     run = one_run(tmp_path, exponent=[0.5])
     expected = 2.0 * -np.sqrt(0.9) - -1.0
-    assert frequency_dominance(run, LAMBDA_1).mean == pytest.approx(expected)
-    turned = frequency_dominance(run, LAMBDA_1, trained=True)  # with −W: from −2 to 1
+    assert frequency_dominance(run, LAMBDA_1, "FD_text").mean == pytest.approx(expected)
+    printed = frequency_dominance(run, LAMBDA_1)  # of real parts
+    assert printed.mean == pytest.approx(0.5 * -np.sqrt(0.9) + 2.0)
+    turned = frequency_dominance(run, LAMBDA_1, "FD_trained")  # with −W: from −2 to 1
     assert turned.mean == pytest.approx(1.0 * -np.sqrt(0.9) + 2.0)
     heat = one_run(tmp_path, "equation=heat,complex=false", exponent=[2.0])
     assert frequency_dominance(heat, LAMBDA_1).mean == pytest.approx(0.5 * -0.81 - -2.0)
-    assert frequency_dominance(heat, LAMBDA_1, trained=True) == frequency_dominance(heat, LAMBDA_1)
+    for quantity in ("FD_text", "FD_trained"):
+        assert frequency_dominance(heat, LAMBDA_1, quantity) == frequency_dominance(heat, LAMBDA_1)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -227,7 +230,7 @@ def test_fd_as_trained_predicts_the_continuous_equation(tmp_path, equation, sign
     powers = np.array([-(0.9**exponent), 1.0])
     growth = (s * w[:, None] * powers).real.max(axis=0)
     high = growth[0] > growth[1]
-    assert (frequency_dominance(run, LAMBDA_1, trained=True).mean < 0) == high
+    assert (frequency_dominance(run, LAMBDA_1, "FD_trained").mean < 0) == high
 
 
 def test_the_observed_dominance_compares_energies(tmp_path):
@@ -259,7 +262,7 @@ def test_the_table_of_frequency_dominance(tmp_path):
     assert set(paper) <= set(have)
     assert have["heat", "FD", "Film"].verdict == "published values disagree"
     assert have["heat", "FD", "Cora"].mean == pytest.approx(0.5 * -(0.9**0.91) + 2.0, rel=1e-2)
-    assert have["schroedinger", "lambda_K_W", "Cora"].mean == 2.0
+    assert have["schroedinger", "lambda_K_W", "Cora"].mean == 0.5
     assert have["heat", "observed_high", "Cora"].mean == 100
     assert have["graph", "lambda_1", "Cora"].verdict == "lower"
     assert have["graph", "lambda_1", "Pubmed"].verdict == "not run"
@@ -412,7 +415,7 @@ def test_frequency_dominance_needs_one_w(tmp_path):
 def test_no_prediction_for_negative_exponents_and_zero_stays_zero(tmp_path):
     run = one_run(tmp_path, exponent=[-0.5])
     assert predicted_high(run, LAMBDA_1) is None
-    assert frequency_dominance(run, 0.0).mean == 1.0
+    assert frequency_dominance(run, 0.0, "FD_text").mean == 1.0
     assert observed_high(one_run(tmp_path, initial_dirichlet_energy=None)) is None
 
 
