@@ -151,7 +151,7 @@ def operations(hyperparameters: dict, shape: Shape) -> tuple[str, int]:
                          **architecture_keywords(hyperparameters))  # fmt: skip
     path = hyperparameters["path"]
     if path == "auto":
-        features = SimpleNamespace(num_features=shape.features)
+        features = SimpleNamespace(num_features=shape.features, learned=False)
         path = choose_path(model, SimpleNamespace(symmetric=shape.symmetric), features)
     rank = min(shape.rank, resolve_rank(hyperparameters["rank"], shape.nodes) or shape.rank)
     sizes = Sizes(shape.nodes, rank, shape.entries, shape.train, shape.validation, 1, model,

@@ -123,7 +123,7 @@ def damaged(found):
 
 
 def of_other_settings(found):
-    return {"seed": 7}
+    return {"hyperparameters": {"seed": 7}}
 
 
 LOSSES = pytest.mark.parametrize("lose", [without_runs, damaged, of_other_settings])
