@@ -126,9 +126,12 @@ def _named(ax: Axes, own: pd.DataFrame) -> None:
             va="center", fontsize=6.5,
         )  # fmt: skip
     depths = chosen.groupby("case")["T"].first()
-    labels = [f"{TITLES[name]}, $T = {depths[name]}$" for name in reversed(names)]
-    ax.set_yticks(range(len(names)), labels)
-    ax.set_ylim(-0.6, len(names) - 0.4)
+    # Names inside: beside the axis they would push the columns apart.
+    for place, name in enumerate(reversed(names)):
+        label = f"{TITLES[name]}, $T = {depths[name]}$"
+        ax.text(0.02, place + 0.22, label, transform=ax.get_yaxis_transform(), fontsize=6.5)
+    ax.set_yticks([])
+    ax.set_ylim(-0.6, len(names) - 0.2)
     ax.set_xscale("log")
     ax.xaxis.set_minor_locator(NullLocator())
     if names:  # room for the numbers on the right
