@@ -26,26 +26,26 @@ from flode.datasets.graph import Graph
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import architecture_keywords
-from flode.model import Architecture, choose_path
+from flode.model import Architecture, Features, choose_path
 from flode.spectral import Factors
 from flode.spectral.factors import resolve_rank
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: Of graphs that are not built here: nodes, features, stored entries of a node's features, classes,
-#: shares of nodes that train and validate, and the numerical rank, undirected and directed, as
-#: a fraction of the nodes.
+#: Of graphs that are not built here: nodes, features, stored entries of a node's features, distinct
+#: rows of dense features (as many as nodes where there are many), classes, shares of nodes that
+#: train and validate, and the numerical rank, undirected and directed, as a fraction of the nodes.
 KNOWN = {
-    "film": (7600, 932, 6, 5, 0.48, 0.32, 0.851, 0.633),
-    "chameleon": (2277, 2325, 22, 5, 0.48, 0.32, 0.504, 0.331),
-    "squirrel": (5201, 2089, 26, 5, 0.48, 0.32, 0.635, 0.398),
-    "cora": (2485, 1433, 18, 7, 0.48, 0.32, 1.0, 1.0),
-    "citeseer": (2120, 3703, 32, 6, 0.48, 0.32, 0.969, 0.969),
-    "pubmed": (19717, 500, 50, 3, 0.48, 0.32, 1.0, 1.0),
-    "minesweeper": (10000, 7, 7, 2, 0.5, 0.25, 1.0, 1.0),
-    "tolokers": (11758, 10, 10, 2, 0.5, 0.25, 0.992, 0.992),
-    "roman-empire": (22662, 300, 300, 18, 0.5, 0.25, 1.0, 1.0),
-    "questions": (48921, 301, 301, 2, 0.5, 0.25, 1.0, 1.0),
+    "film": (7600, 932, 6, 7600, 5, 0.48, 0.32, 0.851, 0.633),
+    "chameleon": (2277, 2325, 22, 2277, 5, 0.48, 0.32, 0.504, 0.331),
+    "squirrel": (5201, 2089, 26, 5201, 5, 0.48, 0.32, 0.635, 0.398),
+    "cora": (2485, 1433, 18, 2485, 7, 0.48, 0.32, 1.0, 1.0),
+    "citeseer": (2120, 3703, 32, 2120, 6, 0.48, 0.32, 0.969, 0.969),
+    "pubmed": (19717, 500, 50, 19717, 3, 0.48, 0.32, 1.0, 1.0),
+    "minesweeper": (10000, 7, 7, 7, 2, 0.5, 0.25, 1.0, 1.0),
+    "tolokers": (11758, 10, 10, 6745, 2, 0.5, 0.25, 0.992, 0.992),
+    "roman-empire": (22662, 300, 300, 22662, 18, 0.5, 0.25, 1.0, 1.0),
+    "questions": (48921, 301, 301, 48921, 2, 0.5, 0.25, 1.0, 1.0),
 }
 
 
@@ -57,6 +57,7 @@ class Shape:
     rank: int
     features: int
     entries: int
+    distinct: int
     classes: int
     train: int
     validation: int
@@ -127,21 +128,22 @@ def shape_of(catalogue: Catalogue, variant: str, results: Path) -> Shape | None:
         graph, factors = Graph.load(graph_file), Factors.load(factor_file)
         stored = getattr(graph.features, "nnz", graph.features.size)
         train, validation = (int(m.sum(axis=1).max()) for m in (graph.train, graph.validation))
-        return Shape(graph.num_nodes, factors.rank, graph.num_features, stored, graph.num_classes,
-                     train, validation, factors.symmetric)  # fmt: skip
+        distinct = Features(graph.features).num_distinct
+        return Shape(graph.num_nodes, factors.rank, graph.num_features, stored, distinct,
+                     graph.num_classes, train, validation, factors.symmetric)  # fmt: skip
     dataset = catalogue.config["datasets"][spec["dataset"]]
     if catalogue.is_generated(variant):
         one = dataset["generator"] | spec.get("generator", {})
         nodes = one["clusters"] * one["cluster_size"]
         train = one["clusters"] * one["train_per_cluster"]
-        return Shape(nodes, nodes, one["features"], nodes * one["features"], one["clusters"],
-                     train, one["validation"], False)  # fmt: skip
+        return Shape(nodes, nodes, one["features"], nodes * one["features"], nodes,
+                     one["clusters"], train, one["validation"], False)  # fmt: skip
     if spec["dataset"] not in KNOWN:
         return None
-    nodes, features, entries, classes, train, validation, *ranks = KNOWN[spec["dataset"]]
+    nodes, features, entries, distinct, classes, train, validation, *ranks = KNOWN[spec["dataset"]]
     rank = round(nodes * ranks[0 if spec["undirected"] else 1])
     rank = min(rank, resolve_rank(spec.get("rank"), nodes) or rank)
-    return Shape(nodes, rank, features, nodes * entries, classes, round(nodes * train),
+    return Shape(nodes, rank, features, nodes * entries, distinct, classes, round(nodes * train),
                  round(nodes * validation), spec["undirected"])  # fmt: skip
 
 
@@ -151,11 +153,12 @@ def operations(hyperparameters: dict, shape: Shape) -> tuple[str, int]:
                          **architecture_keywords(hyperparameters))  # fmt: skip
     path = hyperparameters["path"]
     if path == "auto":
-        features = SimpleNamespace(num_features=shape.features, learned=False)
+        features = SimpleNamespace(num_features=shape.features, num_distinct=shape.distinct,
+                                   learned=False)  # fmt: skip
         path = choose_path(model, SimpleNamespace(symmetric=shape.symmetric), features)
     rank = min(shape.rank, resolve_rank(hyperparameters["rank"], shape.nodes) or shape.rank)
-    sizes = Sizes(shape.nodes, rank, shape.entries, shape.train, shape.validation, 1, model,
-                  shape.symmetric)  # fmt: skip
+    sizes = Sizes(shape.nodes, rank, shape.entries, shape.distinct, shape.train, shape.validation,
+                  1, model, shape.symmetric)  # fmt: skip
     return path, OPERATIONS[path](sizes)
 
 

@@ -15,6 +15,7 @@ from flode.reporting.figures.style import MEASURED, STYLE, stamp
 LOOKS = {
     "literal": ("#000000", "-", "x"),
     "general": ("#999933", "-.", "D"),
+    "columns": ("#CC6677", ":", "v"),
     "reduced": ("#332288", "--", "s"),
     "powers": ("#44AA99", "-.", "^"),
     "spectral": (MEASURED, "-", "o"),
@@ -32,6 +33,7 @@ SWEEPS = {
 TITLES = {
     "dsbm": "DSBM",
     "cora": "Cora",
+    "minesweeper": "Minesweeper, fifth",
     "chameleon-directed": "Chameleon dir.",
     "chameleon-undirected": "Chameleon undir.",
     "chameleon-undirected-deep": "Chameleon undir.",

@@ -66,7 +66,8 @@ def _drawn(case: Case) -> Graph:
         values = np.ones(rows.size, dtype=np.float32)
         x = sparse.csr_array((values, (rows, columns.ravel())), shape=(nodes, features))
     else:
-        x = rng.normal(size=(nodes, features)).astype(np.float32)
+        x = rng.normal(size=(case.distinct or nodes, features)).astype(np.float32)
+        x = x[rng.permutation(np.arange(nodes) % len(x))]
     masks = np.zeros((3, case.num_splits, nodes), dtype=bool)
     ends = [round(nodes * case.train), round(nodes * (case.train + case.validation))]
     for split in range(case.num_splits):

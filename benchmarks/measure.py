@@ -14,7 +14,7 @@ from benchmarks.contestants import Literal, check_agreement, trainer
 from benchmarks.graphs import drawn_factors, graph_of
 from benchmarks.operations import OPERATIONS, Sizes
 from benchmarks.timing import Products, seconds_per_epoch
-from flode.model import Operator
+from flode.model import Features, Operator
 
 
 def measure(
@@ -65,13 +65,15 @@ def measure(
     rate = contestants[0].operations / product_seconds
     sparse_features = sparse.issparse(graph.features)
     entries = graph.features.nnz if sparse_features else graph.features.size
+    distinct = Features(graph.features).num_distinct
     rows = []
     for fact, epoch in zip(facts, seconds, strict=True):
         path, chosen, splits, dropout, rank, symmetric, own = fact
         train, validation = (
             int(mask[:splits].sum(axis=1).max()) for mask in (graph.train, graph.validation)
         )
-        sizes = Sizes(graph.num_nodes, rank, entries, train, validation, splits, own, symmetric)
+        sizes = Sizes(graph.num_nodes, rank, entries, distinct, train, validation, splits, own,
+                      symmetric)  # fmt: skip
         operations = OPERATIONS[path](sizes)
         rows.append(
             {

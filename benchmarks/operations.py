@@ -9,7 +9,7 @@ products this is a floor on an epoch's time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from flode.model import Architecture
@@ -22,6 +22,7 @@ class Sizes:
     Attributes:
         nodes, rank: N and r.
         entries: stored entries of the features; N · F where they are dense.
+        distinct: distinct rows of dense features; N of sparse ones.
         train, validation: nodes a split.
         splits: trained side by side.
         architecture: the model.
@@ -31,6 +32,7 @@ class Sizes:
     nodes: int
     rank: int
     entries: int
+    distinct: int
     train: int
     validation: int
     splits: int
@@ -86,6 +88,26 @@ def powers(sizes: Sizes) -> int:
     return masked + sizes.splits * (advance + read + _combine(sizes, terms))
 
 
+def columns(sizes: Sizes) -> int:
+    """Two products a layer as on the general path, of m columns that double with each layer, and
+    the norms of the states between layers. The first ones are the same for all splits."""
+    model, nodes, rank = sizes.architecture, sizes.nodes, sizes.rank
+    linear = model.encoder_layers == 1
+    whole = not linear and (sizes.passes > 1 or sizes.distinct >= sizes.channels)
+    first = sizes.features + 1 if linear else sizes.channels if whole else sizes.distinct
+    counts = [first * (2**layer if model.ode else 1) for layer in range(model.num_layers + 1)]
+    total = 2 * counts[0] * nodes * rank * (sizes.passes + 1 if whole else sizes.passes)
+    total //= 1 if whole else sizes.splits
+    total += (sizes.passes + 1) * sum(2 * m * nodes * rank for m in counts[1:-1])
+    total += (sizes.passes + 1) * sum(2 * m * nodes * rank for m in counts[:-2])
+    if model.normalize_layers:
+        total += (sizes.passes + 2) * sum(2 * m * nodes * sizes.channels for m in counts[1:-1])
+    total += 2 * counts[-2] * rank * (2 * sizes.train + sizes.validation)
+    rows = sizes if whole else replace(sizes, nodes=first, entries=first * sizes.features)
+    encoder = 0 if linear else _encode(rows)
+    return sizes.splits * (total + encoder + _combine(sizes, counts[-1]))
+
+
 def literal(sizes: Sizes) -> int:
     """Algorithm 1 with dense complex tensors over all nodes, one split after another."""
     model, nodes, width = sizes.architecture, sizes.nodes, sizes.architecture.hidden_channels
@@ -102,7 +124,7 @@ def literal(sizes: Sizes) -> int:
 
 
 OPERATIONS: dict[str, Callable[[Sizes], int]] = {
-    path.__name__: path for path in (literal, general, reduced, powers, spectral)
+    path.__name__: path for path in (literal, general, columns, reduced, powers, spectral)
 }
 
 

@@ -122,28 +122,6 @@ def training_keywords(hyperparameters: Mapping) -> dict:
     return {name: hyperparameters[name] for name in names}
 
 
-def path_obstacle(hyperparameters: Mapping, symmetric: bool) -> str | None:
-    """Why the propagation path that is set cannot serve a model, as ``flode.model`` will say when
-    the model is made; None where it can.
-
-    Args:
-        hyperparameters: all of a run.
-        symmetric: whether its operator is, as that of an undirected graph.
-    """
-    path = hyperparameters["path"]
-    if path == "auto":
-        return None
-    if hyperparameters["normalize_layers"] and path != "general":
-        return "normalised layers need the general path"
-    if path == "spectral" and not symmetric:
-        return "the spectral path needs a symmetric operator"
-    if path == "powers" and hyperparameters["encoder_layers"] > 1:
-        return "the powers path needs a linear encoder"
-    if path == "powers" and not hyperparameters["shared_weights"]:
-        return "the powers path needs shared weights"
-    return None
-
-
 def _text(value) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]

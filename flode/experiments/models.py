@@ -17,7 +17,7 @@ from flode.model import FLODE
 from flode.training.evaluation import states_and_logits
 
 if TYPE_CHECKING:
-    from flode.model.propagation import Path as Propagation
+    from flode.model.path import Path as Propagation
     from flode.training.trainer import Trained
 
 #: Layout of a file of models.

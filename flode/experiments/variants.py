@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from flode import versions
+from flode import paths, versions
 from flode.datasets.manifest import ManifestRow
 from flode.datasets.registry import FORMATS, Dataset, Registry, Variant
 from flode.experiments.hyperparameters import (
@@ -20,7 +20,6 @@ from flode.experiments.hyperparameters import (
     SHORT_NAMES,
     format_configuration,
     parse_configuration,
-    path_obstacle,
 )
 from flode.experiments.inheritance import completed_variants
 from flode.experiments.validation import ConfigurationError, Schema
@@ -401,10 +400,12 @@ class Variants:
 
     def _check_path(self, run: Run, hyperparameters: Mapping) -> None:
         symmetric = self.config["variants"][run.variant].get("undirected", False)
-        if reason := path_obstacle(hyperparameters, symmetric):
+        path = hyperparameters["path"]
+        asked = ("normalize_layers", "encoder_layers", "shared_weights")
+        model = {name: hyperparameters[name] for name in asked}
+        if reason := paths.obstacle(path, **model, symmetric=symmetric):
             raise ConfigurationError(
-                f"{_in_words(run)}: path {hyperparameters['path']!r} cannot serve this model:"
-                f" {reason}"
+                f"{_in_words(run)}: path {path!r} cannot serve this model: {reason}"
             )
 
     def _check_rank(self, run: Run, rank: int | float | None) -> None:

@@ -3,7 +3,8 @@
 from flode.model.architecture import Architecture
 from flode.model.flode import FLODE
 from flode.model.operator import Features, Nodes, Operator
-from flode.model.propagation import PATHS, Request, choose_path, make_path
+from flode.model.path import Request
+from flode.model.propagation import PATHS, choose_path, make_path
 
 __all__ = [
     "FLODE",

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from flode.model.architecture import Architecture
 from flode.model.network import Masks, encode
 from flode.model.operator import Features, Operator, operator_of
+from flode.model.path import Request
 from flode.model.planes import from_planes
-from flode.model.propagation import General, Request, make_path
+from flode.model.propagation import General, make_path
 from flode.spectral.factors import Factors
 
 

@@ -40,6 +40,13 @@ def drops_input(masks: Masks | None) -> bool:
     return masks is not None and masks.input is not None
 
 
+def drops_encoder(masks: Masks | None) -> bool:
+    """Whether these masks drop anything before the propagation."""
+    return drops_input(masks) or (
+        masks is not None and any(mask is not None for mask in masks.encoder)
+    )
+
+
 def affine(parameters: Parameters) -> Tensor:
     """The encoder's first layer, weights and then bias: ``(S, P, K, F + 1)``."""
     weight, bias = parameters["encoder.0.weight"], parameters["encoder.0.bias"]

@@ -157,15 +157,18 @@ class Features:
     Attributes:
         num_nodes, num_features: N and F.
         learned: whether gradients by them are wanted: they come from another module's parameters.
+        dtype: of what is computed with them.
         mask_shape: shape of one mask, ``(F, N)`` or ``(entries,)``.
     """
 
     def __init__(self, features, dtype: torch.dtype = torch.float32, device=None):
         self.is_sparse = sparse.issparse(features)
+        self.dtype = dtype
         features = features if self.is_sparse else torch.as_tensor(features)
         self.num_nodes, self.num_features = features.shape
         self.learned = not self.is_sparse and features.requires_grad and torch.is_grad_enabled()
         if not self.is_sparse:
+            self._given = features.detach()
             self._dense = features.T.to(device or features.device, dtype).contiguous()
             self.mask_shape = tuple(self._dense.shape)
             return
@@ -193,6 +196,17 @@ class Features:
         if by_feature:
             parts, values, size = self._by_feature, values[self._turn], size[::-1]
         return torch.sparse_csr_tensor(*parts, values, size=size, check_invariants=False)
+
+    @cached_property
+    def distinct(self) -> tuple[Tensor, Tensor]:
+        """Distinct rows of dense features, ``(d, F)``, and which of them each node's is, ``(N,)``
+        int64, where the features were given."""
+        return torch.unique(self._given, dim=0, return_inverse=True)
+
+    @property
+    def num_distinct(self) -> int:
+        """How many distinct rows dense features have; N of sparse ones, which are not compared."""
+        return self.num_nodes if self.is_sparse else len(self.distinct[0])
 
     def linear(self, weight: Tensor, mask: Tensor | None = None) -> Tensor:
         """``(S, C, F)`` real weights times the (masked) features: ``(S, C, N)``."""

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from flode.model.architecture import Architecture
 from flode.model.network import Masks
-from flode.model.propagation import Path, Powers
+from flode.model.path import Path
+from flode.model.powers import Powers
 
 #: Epochs whose input masks are projected in one product, and the entries of such a block at most.
 BLOCK_EPOCHS = 64

@@ -7,8 +7,8 @@ import torch
 
 from flode.datasets.graph import Graph
 from flode.model.network import Product, decode, encode
+from flode.model.path import Path, Request
 from flode.model.planes import from_planes
-from flode.model.propagation import Path, Request
 from flode.spectral import normalized_dirichlet_energy
 from flode.training.metrics import METRICS
 from flode.training.trainer import Trained

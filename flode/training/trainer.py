@@ -13,7 +13,8 @@ from flode.datasets.graph import Graph
 from flode.model.architecture import Architecture
 from flode.model.network import Masks, Parameters
 from flode.model.operator import Features, Nodes, Operator
-from flode.model.propagation import Request, make_path
+from flode.model.path import Request
+from flode.model.propagation import make_path
 from flode.training.capture import CapturedStep
 from flode.training.dropout import Dropout
 from flode.training.metrics import METRICS

@@ -84,7 +84,7 @@ class Case:
 
 def architectures(path, max_layers=10):
     """Architectures (as keywords, without sizes) that a path can serve."""
-    linear = path == "powers"
+    linear, normal = path == "powers", path in ("columns", "general")
     return st.fixed_dictionaries(
         {
             "in_channels": st.integers(1, 4),
@@ -98,7 +98,7 @@ def architectures(path, max_layers=10):
             "ode": st.booleans(),
             "complex_valued": st.booleans(),
             "shared_weights": st.just(True) if linear else st.booleans(),
-            "normalize_layers": st.booleans() if path == "general" else st.just(False),
+            "normalize_layers": st.booleans() if normal else st.just(False),
             "learn_exponent": st.booleans(),
             "learn_step_size": st.booleans(),
         }

@@ -17,7 +17,7 @@ from benchmarks.graphs import graph_of
 from benchmarks.measure import measure
 from benchmarks.operations import OPERATIONS, Sizes
 from benchmarks.timing import seconds_per_epoch
-from flode.model import Operator
+from flode.model import Features, Operator
 
 CPU = torch.device("cpu")
 TINY = Case("tiny", nodes=60, channels=8, layers=3, entries=ALL, rank=40, features=3)
@@ -38,6 +38,7 @@ def sizes_of(graph, factors, model, splits=1, rank=None):
         graph.num_nodes,
         rank or factors.rank,
         graph.features.size,
+        Features(graph.features).num_distinct,
         train,
         validation,
         splits,
@@ -55,9 +56,29 @@ MODELS = [
     {"layers": 5, "symmetric": True},
 ]
 
+#: Of paths for normalised layers, and a deeper encoder.
+NORMALISED = [
+    {"normalize_layers": True} | options
+    for options in (
+        {},
+        {"splits": 3, "dropout": 0.2},
+        {"distinct": 5, "encoder_layers": 2, "splits": 3},
+        {"distinct": 5, "encoder_layers": 2, "layers": 1},
+        {"encoder_layers": 2, "splits": 2},
+        {"encoder_layers": 2, "dropout": 0.2, "splits": 2},
+    )
+]
+COUNTED = [
+    *((path, options) for path in ("reduced", "powers", "spectral") for options in MODELS),
+    *(("general", options) for options in (*MODELS, *NORMALISED)),
+    *(("columns", options) for options in NORMALISED),
+]
 
-@pytest.mark.parametrize("options", MODELS, ids=lambda options: "-".join(options) or "plain")
-@pytest.mark.parametrize("path", ["general", "reduced", "powers", "spectral"])
+
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [pytest.param(*pair, id="-".join([pair[0], *pair[1]])) for pair in COUNTED],
+)
 def test_operations_are_those_that_pytorch_counts(path, options, monkeypatch):
     # One mask an epoch, as counted: the trainer projects those of many epochs at once.
     monkeypatch.setattr(dropout_module, "BLOCK_EPOCHS", 1)
@@ -93,7 +114,7 @@ def test_sparse_features_count_by_their_entries():
 def test_cost_follows_the_formulas():
     """Flat in T on the symmetric path; r² a layer on the directed one."""
     model = TINY.architecture(3, 5)
-    sizes = Sizes(60, 40, 180, 29, 19, 1, model, True)
+    sizes = Sizes(60, 40, 180, 60, 29, 19, 1, model, True)
     deep = replace(sizes, architecture=replace(model, num_layers=256))
     assert OPERATIONS["spectral"](deep) == OPERATIONS["spectral"](sizes)
     grown = OPERATIONS["reduced"](deep) - OPERATIONS["reduced"](sizes)
@@ -135,6 +156,7 @@ def test_named_cases_have_the_papers_sizes():
         "chameleon-directed": (2277, 753, 5, 64),
         "chameleon-undirected": (2277, 1147, 4, 64),
         "cora": (2485, None, 2, 64),
+        "minesweeper": (2000, None, 4, 512),
         "chameleon-undirected-deep": (2277, 1147, 256, 64),
     }
 

@@ -280,7 +280,11 @@ def test_a_bad_run_is_refused(variant, name, words):
     [
         (VARIANT, "path=spectral", "path 'spectral' cannot serve .* needs a symmetric operator"),
         ("film-directed", "path=spectral", "film-directed, configuration path=spectral: path"),
-        ("cora", "normalize=true,path=reduced", "normalised layers need the general path"),
+        (
+            "cora",
+            "normalize=true,path=reduced",
+            "normalised layers need the columns path or the general one",
+        ),
         ("cora", "encoder=2,path=powers", "the powers path needs a linear encoder"),
         ("cora", "shared=false,path=powers", "the powers path needs shared weights"),
         ("roman-empire", "rank=0.5", "rank is 0.5; at most the variant's rank, 0.3, is allowed"),

@@ -266,8 +266,8 @@ def test_states_and_parameters_share_a_precision(model_and_factors):
 
 def test_all_paths_give_the_same_logits():
     for factors, names in (
-        (DIRECTED, ["reduced", "powers", "general"]),
-        (UNDIRECTED, ["spectral", "powers", "general"]),
+        (DIRECTED, ["reduced", "powers", "columns", "general"]),
+        (UNDIRECTED, ["spectral", "powers", "columns", "general"]),
     ):
         logits = [make_model(path=name).double()(X, factors) for name in ["auto", *names]]
         for other in logits[1:]:

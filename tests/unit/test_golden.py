@@ -89,7 +89,7 @@ def test_sna_and_singular_values(case):
     agree(np.pad(values, (0, len(golden) - len(values))), golden)
 
 
-PATHS = ("auto", "general", "spectral", "reduced", "powers")
+PATHS = ("auto", "general", "columns", "spectral", "reduced", "powers")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])

@@ -29,6 +29,7 @@ HYPERPARAMETERS = {
     "deep encoder": {"encoder_layers": 2, "decoder_layers": 2},
     "unshared": {"shared_weights": False, "num_layers": 2},
     "normalised": {"normalize_layers": True},
+    "normalised, deep encoder": {"normalize_layers": True, "encoder_layers": 2},
     "real, without the ODE": {"equation": "heat", "complex_valued": False, "ode": False},
     "fixed": {"exponent": 0.5, "step_size": 0.3},
     "rank": {"rank": 0.25},

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from torch.nn.functional import leaky_relu
 
-from flode.experiments.hyperparameters import path_obstacle
+from flode import paths
 from flode.model import PATHS, Architecture, Features, Operator, Request, choose_path, make_path
 from flode.model.network import Masks
 from flode.model.planes import to_planes
@@ -280,6 +280,21 @@ def test_deep_models(name, layers, equation):
     assert_agrees_with_the_literal_algorithm(case, name, SINGLE, 2e-4)
 
 
+@pytest.mark.parametrize("layers", [1, 2, 4])
+@pytest.mark.parametrize("options", [{}, {"ode": False}, {"normalize_layers": False}], ids=str)
+def test_nodes_of_equal_features_start_as_one_column(options, layers):
+    rng = np.random.default_rng(0)
+    architecture = Architecture(
+        3, 8, 2, layers, encoder_layers=2, **({"normalize_layers": True} | options)
+    )
+    loops = sparse.csr_array(DIRECTED + sparse.eye_array(7))  # else a state of 0 has no norm
+    case = make_case(loops, architecture, 0.6)
+    case = replace(case, features=rng.normal(size=(3, 3))[[0, 1, 1, 2, 0, 0, 2]])
+    path = path_of(case, "columns")
+    assert path.start(library_parameters(case), None)[1].shape == (1, 3, 7)
+    assert_agrees_with_the_literal_algorithm(case, "columns", DOUBLE, 1e-11)
+
+
 # Splits, subsets, masks --------------------------------------------------------------------------
 
 SHAPES = {
@@ -289,12 +304,13 @@ SHAPES = {
     "real heat": {"equation": "heat", "complex_valued": False, "decoder_layers": 2},
     "unshared": {"shared_weights": False},
     "normalised": {"normalize_layers": True},
+    "normalised, deep encoder": {"normalize_layers": True, "encoder_layers": 2},
 }
 
 
 def fits(name, options):
     if options.get("normalize_layers"):
-        return name == "general"
+        return name in ("columns", "general")
     return name != "powers" or (
         options.get("shared_weights", True) and options.get("encoder_layers", 1) == 1
     )
@@ -589,12 +605,47 @@ def chosen(matrix, features=2, **options):
 @pytest.mark.parametrize("matrix", [DIRECTED, UNDIRECTED], ids=["directed", "undirected"])
 def test_choice_from_the_architecture(matrix):
     without_powers = "spectral" if matrix is UNDIRECTED else "reduced"
-    assert chosen(matrix, normalize_layers=True) == "general"
     assert chosen(matrix, num_layers=8) == "powers"
     assert chosen(matrix, num_layers=9) == without_powers
     assert chosen(matrix, encoder_layers=2) == without_powers
     assert chosen(matrix, shared_weights=False) == without_powers
-    assert chosen(matrix, shared_weights=False, normalize_layers=True) == "general"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"features": 4}, "columns"),  # 5 + 10 columns in two layers against 2 · 8
+        ({"features": 5}, "general"),
+        ({"features": 5, "hidden_channels": 5}, "columns"),
+        ({"features": 5, "ode": False}, "columns"),  # 6 + 6
+        ({"features": 1, "num_layers": 3}, "columns"),  # 2 + 4 + 8 against 3 · 8
+        ({"features": 3, "num_layers": 3}, "general"),  # 4 + 8 + 16
+        ({"features": 4, "shared_weights": False}, "columns"),
+        ({"features": 4, "input_dropout": 0.1, "decoder_dropout": 0.1}, "columns"),
+        # All seven nodes have the same features: 1 + 2 columns behind a deeper encoder.
+        ({"features": 9, "encoder_layers": 2}, "columns"),
+        ({"features": 9, "encoder_layers": 2, "decoder_dropout": 0.1}, "general"),
+        ({"features": 9, "encoder_layers": 2, "input_dropout": 0.1}, "general"),
+        ({"features": 1, "hidden_channels": 512, "num_layers": 8}, "columns"),
+        ({"features": 1, "hidden_channels": 512, "num_layers": 9}, "general"),
+    ],
+)
+@pytest.mark.parametrize("matrix", [DIRECTED, UNDIRECTED], ids=["directed", "undirected"])
+def test_choice_for_normalised_layers(matrix, options, expected):
+    assert chosen(matrix, normalize_layers=True, **options) == expected
+
+
+def test_sparse_features_are_not_compared_and_learned_ones_not_replaced():
+    architecture = Architecture(2, 4, 2, 2, encoder_layers=2, normalize_layers=True)
+    operator = Operator(make_case(DIRECTED, architecture).factors)
+    ones = np.ones((7, 2))
+    learned = torch.ones(7, 2, requires_grad=True)
+    for features, expected in (
+        (ones, "columns"), (sparse.csr_array(ones), "general"), (learned, "general"),
+    ):  # fmt: skip
+        assert choose_path(architecture, operator, Features(features)) == expected
+    with pytest.raises(ValueError, match="the columns path has no gradient by the features"):
+        make_path(architecture, operator, Features(learned), "columns")
 
 
 @pytest.mark.parametrize("matrix", [DIRECTED, UNDIRECTED], ids=["directed", "undirected"])
@@ -610,9 +661,19 @@ def test_few_features_are_fewer_real_columns_than_the_state_has(matrix):
 @pytest.mark.parametrize(
     ("name", "matrix", "options", "reason"),
     [
-        ("spectral", UNDIRECTED, {"normalize_layers": True}, "normalised layers"),
-        ("reduced", DIRECTED, {"normalize_layers": True}, "normalised layers"),
-        ("powers", DIRECTED, {"normalize_layers": True}, "normalised layers"),
+        (
+            "spectral",
+            UNDIRECTED,
+            {"normalize_layers": True},
+            "normalised layers need the columns path",
+        ),
+        (
+            "reduced",
+            DIRECTED,
+            {"normalize_layers": True},
+            "normalised layers need the columns path",
+        ),
+        ("powers", DIRECTED, {"normalize_layers": True}, "normalised layers need the columns path"),
         ("spectral", DIRECTED, {}, "symmetric operator"),
         ("powers", DIRECTED, {"encoder_layers": 2}, "linear encoder"),
         ("powers", DIRECTED, {"shared_weights": False}, "shared weights"),
@@ -623,13 +684,16 @@ def test_a_path_that_cannot_serve_says_why(name, matrix, options, reason):
     with pytest.raises(ValueError, match=f"path '{name}' cannot serve this model: .*{reason}") as e:
         path_of(case, name)
     # The workflow says the same before any job.
-    known = vars(case.architecture) | {"path": name}
-    assert str(e.value).endswith(path_obstacle(known, symmetric=matrix is UNDIRECTED))
+    asked = ("normalize_layers", "encoder_layers", "shared_weights")
+    known = {key: getattr(case.architecture, key) for key in asked}
+    assert str(e.value).endswith(paths.obstacle(name, **known, symmetric=matrix is UNDIRECTED))
 
 
 def test_what_does_not_fit_together_is_named():
     case = small_case("reduced")
-    with pytest.raises(ValueError, match="'fast'; allowed are auto, spectral, reduced, powers"):
+    with pytest.raises(
+        ValueError, match="'fast'; allowed are auto, spectral, reduced, powers, columns"
+    ):
         path_of(case, "fast")
     with pytest.raises(ValueError, match="features have 6 rows, the factors 7 nodes"):
         path_of(case, "auto", features=np.ones((6, 2)))
@@ -656,6 +720,7 @@ DERIVATIVES = {
     "spectral": {"encoder_layers": 2, "shared_weights": False},
     "reduced": {"decoder_layers": 2},
     "powers": {},
+    "columns": {"encoder_layers": 2, "normalize_layers": True},
     "general": {"normalize_layers": True},
 }
 

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 import flode.model.operator as operator_module
 from flode.datasets.graph import Graph
-from flode.model import Architecture, Operator
+from flode.model import Architecture, Operator, Request
 from flode.spectral import factorize, normalized_dirichlet_energy, sna
 from flode.training.evaluation import evaluate, states_and_logits
 from flode.training.metrics import accuracy, auroc
@@ -51,7 +51,8 @@ MODELS = {
     "powers, no dropout": {},
     "reduced": {"encoder_layers": 2, "decoder_dropout": 0.2, "input_dropout": 0.1},
     "spectral": {"encoder_layers": 2, "undirected": True},
-    "general": {"normalize_layers": True, "decoder_dropout": 0.1},
+    "columns": {"normalize_layers": True, "decoder_dropout": 0.1, "input_dropout": 0.1},
+    "general": {"normalize_layers": True, "encoder_layers": 2, "decoder_dropout": 0.1},
     "real, no ODE": {"equation": "heat", "complex_valued": False, "ode": False},
     "fixed": {"learn_exponent": False, "learn_step_size": False, "exponent": 0.5},
 }
@@ -117,7 +118,6 @@ def test_early_stopping_follows_its_definition():
         if unlimited.splits:
             parameters.append(copy.deepcopy({n: v.detach() for n, v in unlimited.values.items()}))
     path = unlimited.path
-    from flode.model.propagation import Request
 
     mask = torch.from_numpy(graph.validation)
     for values in parameters:
