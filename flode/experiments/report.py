@@ -63,7 +63,8 @@ class Report:
         """Settings of the summary."""
         kinds = {name: self._config["tables"][name]["kind"] for name in self._summed_up()}
         common = {"version": versions.REPORT, "quick": self._config["quick"]}
-        return common | {"kinds": kinds, "learnt": self._learnt}
+        splits = {name: self._catalogue.num_splits(name) for name in self._config["variants"]}
+        return common | {"kinds": kinds, "learnt": self._learnt, "splits": splits}
 
     def page_settings(self, table: str) -> dict:
         """Settings of the page of a table."""

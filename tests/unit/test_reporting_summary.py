@@ -56,7 +56,8 @@ LINKS = {"a.html", "reproduction.html", "depth.svg"}
 
 
 def summed_up(tables=TABLES, quick=False, kinds=KINDS, learnt=LEARNT):
-    return summary_text({"kinds": kinds, "learnt": learnt, "quick": quick}, tables, LINKS)
+    settings = {"kinds": kinds, "learnt": learnt, "quick": quick, "splits": {"cora": 10}}
+    return summary_text(settings, tables, LINKS)
 
 
 def row(text, *cells):
@@ -85,6 +86,14 @@ def test_numbers_are_counted_by_table_and_verdict():
     assert row(text, "`a <a.html_>`__", 1, 1, 0, 1, 1, 4)
     assert row(text, "b", 0, 0, 1, 0, 0, 1)  # not in the report: no link
     assert row(text, "**all**", 1, 1, 1, 1, 1, 5)
+
+
+@pytest.mark.parametrize(("n", "says"), [(3, True), (10, False)])
+def test_numbers_of_some_of_the_splits_are_counted(n, says):
+    runs = "results/runs/cora/default/splits-0-2.json;results/runs/cora/default/splits-5-5.json"
+    rows = [record("a", "FLODE", "Cora", "reproduced", n=n, runs=runs), A[1], A[2]]
+    text = summed_up(TABLES | {"reproduction": tidy_frame(rows)})
+    assert ("Of them 1, 1 reproduced, rest on some of the published splits" in text) == says
 
 
 def test_what_was_not_reproduced_is_listed_with_both_numbers():
@@ -175,7 +184,7 @@ def test_it_is_written_from_files(tmp_path):
     for name in ("a", "reproduction"):
         write_table(TABLES[name], tmp_path / f"{name}.csv")
         files.append(tmp_path / f"{name}.csv")
-    settings = {"kinds": KINDS, "learnt": LEARNT, "quick": False}
+    settings = {"kinds": KINDS, "learnt": LEARNT, "quick": False, "splits": {}}
     write_summary(settings, files, ["x/a.html"], tmp_path / "out" / "summary.rst")
     text = (tmp_path / "out" / "summary.rst").read_text(encoding="utf-8")
     assert "`a <a.html_>`__" in text and "The table claims was not made." in text
