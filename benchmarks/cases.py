@@ -29,7 +29,7 @@ class Case:
         per_node: stored entries a node of sparse features; None for dense features.
         cut: whether the literal algorithm gets rank r too, where the rank is what is varied.
         variant: of the configuration, whose graph is taken where its raw files are at hand.
-        distinct: distinct rows of dense features; None for as many as nodes.
+        distinct: distinct rows of dense features; None for one a node.
         classes, encoder_layers, decoder_layers, normalize_layers: of the model.
         train, validation: fractions of the nodes in each split.
     """

@@ -33,7 +33,7 @@ from flode.spectral.factors import resolve_rank
 ROOT = Path(__file__).resolve().parents[1]
 
 #: Of graphs that are not built here: nodes, features, stored entries of a node's features, distinct
-#: rows of dense features (as many as nodes where there are many), classes, shares of nodes that
+#: rows of features (as many as nodes where there are many), classes, shares of nodes that
 #: train and validate, and the numerical rank, undirected and directed, as a fraction of the nodes.
 KNOWN = {
     "film": (7600, 932, 6, 7600, 5, 0.48, 0.32, 0.851, 0.633),

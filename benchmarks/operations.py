@@ -22,7 +22,7 @@ class Sizes:
     Attributes:
         nodes, rank: N and r.
         entries: stored entries of the features; N · F where they are dense.
-        distinct: distinct rows of dense features; N of sparse ones.
+        distinct: distinct rows of the features.
         train, validation: nodes a split.
         splits: trained side by side.
         architecture: the model.

@@ -33,10 +33,9 @@ class Columns(Path):
         self.rows = None
         channels = architecture.planes * architecture.hidden_channels
         if architecture.encoder_layers > 1 and features.num_distinct < channels:
-            rows, kinds = features.distinct
-            self.rows = Features(rows, features.dtype, operator.left.device)
-            one_hot = torch.nn.functional.one_hot(kinds, len(rows))
-            self.indicators = one_hot.T.to(operator.left.device, operator.left.dtype)[None]
+            self.rows, kinds = features.distinct
+            indicators = torch.nn.functional.one_hot(kinds, self.rows.num_nodes).T
+            self.indicators = indicators.to(operator.left.dtype)[None]
 
     def start(self, parameters: Parameters, masks: Masks | None) -> tuple[Tensor, Tensor]:
         """Θ ``(S, C, m)`` and B ``(S or 1, m, N)`` of x_0."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -157,7 +158,7 @@ class Features:
     Attributes:
         num_nodes, num_features: N and F.
         learned: whether gradients by them are wanted: they come from another module's parameters.
-        dtype: of what is computed with them.
+        dtype, device: of what is computed with them.
         mask_shape: shape of one mask, ``(F, N)`` or ``(entries,)``.
     """
 
@@ -169,11 +170,13 @@ class Features:
         self.learned = not self.is_sparse and features.requires_grad and torch.is_grad_enabled()
         if not self.is_sparse:
             self._given = features.detach()
-            self._dense = features.T.to(device or features.device, dtype).contiguous()
+            self.device = device or features.device
+            self._dense = features.T.to(self.device, dtype).contiguous()
             self.mask_shape = tuple(self._dense.shape)
             return
         csr = sparse.csr_array(features)
         csr.sum_duplicates()
+        self._given, self.device = csr, device
         # Where each entry of the transposed matrix stands among those of the matrix.
         turned = sparse.csr_array(
             sparse.csr_array((np.arange(1, csr.nnz + 1), csr.indices, csr.indptr), csr.shape).T
@@ -198,15 +201,25 @@ class Features:
         return torch.sparse_csr_tensor(*parts, values, size=size, check_invariants=False)
 
     @cached_property
-    def distinct(self) -> tuple[Tensor, Tensor]:
-        """Distinct rows of dense features, ``(d, F)``, and which of them each node's is, ``(N,)``
-        int64, where the features were given."""
-        return torch.unique(self._given, dim=0, return_inverse=True)
+    def distinct(self) -> tuple[Features, Tensor]:
+        """The distinct rows alone, and which of them each node's is, ``(N,)`` int64."""
+        given = self._given
+        if self.is_sparse:
+            places: dict[bytes, int] = {}
+            rows = (slice(*ends) for ends in pairwise(given.indptr))
+            keys = (given.indices[row].tobytes() + given.data[row].tobytes() for row in rows)
+            kinds = torch.tensor([places.setdefault(key, len(places)) for key in keys])
+        else:
+            kinds = torch.unique(given, dim=0, return_inverse=True)[1]
+        example = torch.zeros(int(kinds.max()) + 1, dtype=torch.int64, device=kinds.device)
+        example[kinds] = torch.arange(len(kinds), device=kinds.device)  # any of those alike
+        rows = given[example.numpy() if self.is_sparse else example]
+        return Features(rows, self.dtype, self.device), kinds.to(self.device)
 
     @property
     def num_distinct(self) -> int:
-        """How many distinct rows dense features have; N of sparse ones, which are not compared."""
-        return self.num_nodes if self.is_sparse else len(self.distinct[0])
+        """How many distinct rows there are."""
+        return self.distinct[0].num_nodes
 
     def linear(self, weight: Tensor, mask: Tensor | None = None) -> Tensor:
         """``(S, C, F)`` real weights times the (masked) features: ``(S, C, N)``."""

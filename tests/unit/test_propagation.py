@@ -290,8 +290,9 @@ def test_nodes_of_equal_features_start_as_one_column(options, layers):
     loops = sparse.csr_array(DIRECTED + sparse.eye_array(7))  # else a state of 0 has no norm
     case = make_case(loops, architecture, 0.6)
     case = replace(case, features=rng.normal(size=(3, 3))[[0, 1, 1, 2, 0, 0, 2]])
-    path = path_of(case, "columns")
-    assert path.start(library_parameters(case), None)[1].shape == (1, 3, 7)
+    for features in (case.features, sparse.csr_array(case.features)):
+        path = path_of(case, "columns", features=features)
+        assert path.start(library_parameters(case), None)[1].shape == (1, 3, 7)
     assert_agrees_with_the_literal_algorithm(case, "columns", DOUBLE, 1e-11)
 
 
@@ -635,14 +636,23 @@ def test_choice_for_normalised_layers(matrix, options, expected):
     assert chosen(matrix, normalize_layers=True, **options) == expected
 
 
-def test_sparse_features_are_not_compared_and_learned_ones_not_replaced():
+@pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy, sparse.csr_array, sparse.coo_array])
+def test_distinct_rows_of_features(kind):
+    given = np.array([[0, 1], [2.0, 0], [0, 1], [0, 0], [2, 0], [0, 2]], dtype=np.float32)
+    features = Features(kind(given))
+    rows, kinds = features.distinct
+    assert features.num_distinct == rows.num_nodes == 4
+    assert rows.is_sparse == features.is_sparse
+    assert torch.equal(rows.dropped(None)[:, kinds], torch.from_numpy(given).T)
+    assert Features(sparse.csr_array((3, 2))).num_distinct == 1
+
+
+def test_learned_features_are_not_replaced():
     architecture = Architecture(2, 4, 2, 2, encoder_layers=2, normalize_layers=True)
     operator = Operator(make_case(DIRECTED, architecture).factors)
-    ones = np.ones((7, 2))
-    learned = torch.ones(7, 2, requires_grad=True)
-    for features, expected in (
-        (ones, "columns"), (sparse.csr_array(ones), "general"), (learned, "general"),
-    ):  # fmt: skip
+    ones, learned = np.ones((7, 2)), torch.ones(7, 2, requires_grad=True)
+    both = {"columns": ones, "general": learned}
+    for expected, features in both.items():
         assert choose_path(architecture, operator, Features(features)) == expected
     with pytest.raises(ValueError, match="the columns path has no gradient by the features"):
         make_path(architecture, operator, Features(learned), "columns")
