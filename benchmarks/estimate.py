@@ -42,7 +42,7 @@ KNOWN = {
     "cora": (2485, 1433, 18, 2485, 7, 0.48, 0.32, 1.0, 1.0),
     "citeseer": (2120, 3703, 32, 2120, 6, 0.48, 0.32, 0.969, 0.969),
     "pubmed": (19717, 500, 50, 19717, 3, 0.48, 0.32, 1.0, 1.0),
-    "minesweeper": (10000, 7, 7, 7, 2, 0.5, 0.25, 1.0, 1.0),
+    "minesweeper": (10000, 7, 1, 7, 2, 0.5, 0.25, 1.0, 1.0),
     "tolokers": (11758, 10, 10, 6745, 2, 0.5, 0.25, 0.992, 0.992),
     "roman-empire": (22662, 300, 300, 22662, 18, 0.5, 0.25, 1.0, 1.0),
     "questions": (48921, 301, 301, 48921, 2, 0.5, 0.25, 1.0, 1.0),
@@ -128,7 +128,7 @@ def shape_of(catalogue: Catalogue, variant: str, results: Path) -> Shape | None:
         graph, factors = Graph.load(graph_file), Factors.load(factor_file)
         stored = getattr(graph.features, "nnz", graph.features.size)
         train, validation = (int(m.sum(axis=1).max()) for m in (graph.train, graph.validation))
-        distinct = Features(graph.features).num_distinct
+        distinct = Features(graph.features).distinct[0].num_nodes
         return Shape(graph.num_nodes, factors.rank, graph.num_features, stored, distinct,
                      graph.num_classes, train, validation, factors.symmetric)  # fmt: skip
     dataset = catalogue.config["datasets"][spec["dataset"]]
@@ -151,12 +151,13 @@ def operations(hyperparameters: dict, shape: Shape) -> tuple[str, int]:
     """The path that serves a run, and the operations of an epoch of one of its splits."""
     model = Architecture(shape.features, out_channels=shape.classes,
                          **architecture_keywords(hyperparameters))  # fmt: skip
+    rank = min(shape.rank, resolve_rank(hyperparameters["rank"], shape.nodes) or shape.rank)
     path = hyperparameters["path"]
     if path == "auto":
-        features = SimpleNamespace(num_features=shape.features, num_distinct=shape.distinct,
-                                   learned=False)  # fmt: skip
-        path = choose_path(model, SimpleNamespace(symmetric=shape.symmetric), features)
-    rank = min(shape.rank, resolve_rank(hyperparameters["rank"], shape.nodes) or shape.rank)
+        features = SimpleNamespace(num_features=shape.features, learned=False,
+                                   count_distinct=lambda limit: shape.distinct)  # fmt: skip
+        operator = SimpleNamespace(symmetric=shape.symmetric, rank=rank)
+        path = choose_path(model, operator, features)
     sizes = Sizes(shape.nodes, rank, shape.entries, shape.distinct, shape.train, shape.validation,
                   1, model, shape.symmetric)  # fmt: skip
     return path, OPERATIONS[path](sizes)

@@ -11,11 +11,11 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from flode.reporting.figures.style import MEASURED, STYLE, stamp
 
-#: (colour, dashes, marker) of each path: apart for the colour-blind, and by markers in grey.
+#: (colour, dashes, marker) of each path of the sweeps: apart for the colour-blind, and by markers
+#: in grey.
 LOOKS = {
     "literal": ("#000000", "-", "x"),
     "general": ("#999933", "-.", "D"),
-    "columns": ("#CC6677", ":", "v"),
     "reduced": ("#332288", "--", "s"),
     "powers": ("#44AA99", "-.", "^"),
     "spectral": (MEASURED, "-", "o"),

@@ -65,7 +65,7 @@ def measure(
     rate = contestants[0].operations / product_seconds
     sparse_features = sparse.issparse(graph.features)
     entries = graph.features.nnz if sparse_features else graph.features.size
-    distinct = Features(graph.features).num_distinct
+    distinct = Features(graph.features).distinct[0].num_nodes
     rows = []
     for fact, epoch in zip(facts, seconds, strict=True):
         path, chosen, splits, dropout, rank, symmetric, own = fact

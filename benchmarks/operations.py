@@ -100,12 +100,18 @@ def columns(sizes: Sizes) -> int:
     total //= 1 if whole else sizes.splits
     total += (sizes.passes + 1) * sum(2 * m * nodes * rank for m in counts[1:-1])
     total += (sizes.passes + 1) * sum(2 * m * nodes * rank for m in counts[:-2])
+    if not (model.learn_exponent or whole or model.num_layers == 1):
+        # The first columns and what L^α makes of them are constant.
+        total -= 2 * counts[0] * nodes * rank
+        total -= 2 * counts[1] * nodes * sizes.channels if model.normalize_layers else 0
     if model.normalize_layers:
         total += (sizes.passes + 2) * sum(2 * m * nodes * sizes.channels for m in counts[1:-1])
     total += 2 * counts[-2] * rank * (2 * sizes.train + sizes.validation)
     rows = sizes if whole else replace(sizes, nodes=first, entries=first * sizes.features)
     encoder = 0 if linear else _encode(rows)
-    return sizes.splits * (total + encoder + _combine(sizes, counts[-1]))
+    # Columns divided by norms have a gradient even where α has none.
+    moving = replace(sizes, architecture=replace(model, learn_exponent=True))
+    return sizes.splits * (total + encoder + _combine(moving, counts[-1]))
 
 
 def literal(sizes: Sizes) -> int:

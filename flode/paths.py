@@ -6,32 +6,37 @@ job what the library asks when a model is made.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+#: The columns path's columns double with each layer of an ODE, and cancel as the powers path's do:
+#: to here they are good in float32.
+MAX_COLUMNS_LAYERS = 8
+
 
 def obstacle(
-    path: str,
-    *,
-    normalize_layers: bool,
-    encoder_layers: int,
-    shared_weights: bool,
-    symmetric: bool,
-    learned_features: bool = False,
+    path: str, model: Mapping[str, Any], symmetric: bool, learned_features: bool = False
 ) -> str | None:
     """Why a path cannot serve a model; None where it can.
 
     Args:
         path: ``auto``, which always can, or the name of one of ``flode.model.PATHS``.
-        normalize_layers, encoder_layers, shared_weights: see ``flode.model.Architecture``.
+        model: hyperparameters, or the attributes of a ``flode.model.Architecture``.
         symmetric: whether the operator is, as that of an undirected graph.
         learned_features: whether gradients by the features are wanted.
     """
+    if path == "auto":
+        return None
+    deep = model["ode"] and model["num_layers"] > MAX_COLUMNS_LAYERS
     reasons = {
-        "normalised layers need the columns path or the general one": normalize_layers
+        "normalised layers need the columns path or the general one": model["normalize_layers"]
         and path not in ("columns", "general"),
         "the spectral path needs a symmetric operator": path == "spectral" and not symmetric,
         f"the {path} path has no gradient by the features": path in ("columns", "powers")
         and learned_features,
-        "the powers path needs a linear encoder": path == "powers" and encoder_layers > 1,
-        "the powers path needs shared weights": path == "powers" and not shared_weights,
+        f"the columns path takes at most {MAX_COLUMNS_LAYERS} layers of an ODE": path == "columns"
+        and deep,
+        "the powers path needs a linear encoder": path == "powers" and model["encoder_layers"] > 1,
+        "the powers path needs shared weights": path == "powers" and not model["shared_weights"],
     }
-    holding = [reason for reason, holds in reasons.items() if holds]
-    return holding[0] if holding and path != "auto" else None
+    return next((reason for reason, holds in reasons.items() if holds), None)

@@ -401,9 +401,7 @@ class Variants:
     def _check_path(self, run: Run, hyperparameters: Mapping) -> None:
         symmetric = self.config["variants"][run.variant].get("undirected", False)
         path = hyperparameters["path"]
-        asked = ("normalize_layers", "encoder_layers", "shared_weights")
-        model = {name: hyperparameters[name] for name in asked}
-        if reason := paths.obstacle(path, **model, symmetric=symmetric):
+        if reason := paths.obstacle(path, hyperparameters, symmetric):
             raise ConfigurationError(
                 f"{_in_words(run)}: path {path!r} cannot serve this model: {reason}"
             )

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from flode.model.architecture import Architecture
 from flode.model.network import Masks, Parameters, Product, affine, drops_encoder, encode
-from flode.model.operator import Features, times
+from flode.model.operator import Features, Operator, times
 from flode.model.path import Path
+from flode.paths import MAX_COLUMNS_LAYERS
 
-#: The columns double with each layer of an ODE, and cancel like the powers path's: to here they are
-#: good in float32.
-MAX_COLUMNS_LAYERS = 8
+#: Norms are at least this when states are divided by them, as PyTorch's ``normalize`` has it.
+EPSILON = 1e-12
 
 
 class Columns(Path):
@@ -24,6 +24,8 @@ class Columns(Path):
     and what L^α costs is m columns' in place of C. The first columns are ``[X, 1]`` of a linear
     encoder. Of a deeper one without dropout they are indicators, one for each distinct row of the
     features: nodes of equal features start from equal states.
+
+    A state of exactly 0 has no direction, and stays as it is.
     """
 
     name = "columns"
@@ -32,7 +34,7 @@ class Columns(Path):
         super().__init__(architecture, operator, features)
         self.rows = None
         channels = architecture.planes * architecture.hidden_channels
-        if architecture.encoder_layers > 1 and features.num_distinct < channels:
+        if architecture.encoder_layers > 1 and features.count_distinct(channels) < channels:
             self.rows, kinds = features.distinct
             indicators = torch.nn.functional.one_hot(kinds, self.rows.num_nodes).T
             self.indicators = indicators.to(operator.left.dtype)[None]
@@ -59,17 +61,23 @@ class Columns(Path):
             if layer:
                 moved = times(moved, self.operator.left.T)
                 weights, columns = self.join(weights, columns, mixed, moved)
-                columns = self.normalize(weights, columns)
+                if self.architecture.normalize_layers:
+                    weights, columns = self.normalize(weights, columns)
             mixed = self.mix(weights, c)
             moved = times(columns, self.operator.right) * powers
         return weights, columns, mixed, moved
 
-    def normalize(self, weights: Tensor, columns: Tensor) -> Tensor:
-        """Columns of states divided by their norms, as torch's ``normalize`` divides."""
-        if not self.architecture.normalize_layers:
-            return columns
+    def normalize(self, weights: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+        """Θ and B of states divided by their norms, or by ``EPSILON`` where these are smaller.
+
+        A factor of Θ cancels in what it is divided by: without it no power of W can leave float32.
+        """
+        size = weights.detach().abs().amax(dim=(1, 2), keepdim=True)
+        size = torch.where(size > 0, size, 1)
+        weights = weights / size
         norms = torch.linalg.vector_norm(weights @ columns, dim=1, keepdim=True)
-        return columns / norms.clamp_min(1e-12)
+        divisors = torch.where(norms > 0, torch.maximum(norms, EPSILON / size), 1)
+        return weights, columns / divisors
 
     def read(self, code, nodes):
         weights, columns, mixed, moved = code
@@ -83,15 +91,22 @@ class Columns(Path):
         return torch.cat([weights, mixed], dim=2), torch.cat([columns, moved], dim=1)
 
 
-def propagated_columns(architecture: Architecture, features: Features) -> float:
-    """How many columns L^α acts on in all layers; infinite where nothing is gained."""
-    layers = architecture.num_layers
+def is_cheaper(architecture: Architecture, operator: Operator, features: Features) -> bool:
+    """Whether fewer operations a node than the general path's make a training step.
+
+    Either takes two products with N × r matrices a layer, and as many backwards; the norms are of
+    the states, three products with Θ.
+    """
+    layers, ode = architecture.num_layers, architecture.ode
+    channels = architecture.planes * architecture.hidden_channels
+    if features.learned or (ode and layers > MAX_COLUMNS_LAYERS):
+        return False
     if architecture.encoder_layers == 1:
         first = features.num_features + 1
     elif architecture.input_dropout or architecture.decoder_dropout:
-        return float("inf")
+        return False
     else:
-        first = features.num_distinct
-    if layers > MAX_COLUMNS_LAYERS:
-        return float("inf")
-    return first * (2**layers - 1 if architecture.ode else layers)
+        first = features.count_distinct(channels)
+    columns = [first * (2**layer if ode else 1) for layer in range(layers)]
+    norms = 6 * channels * sum(columns[1:]) if architecture.normalize_layers else 0
+    return 8 * operator.rank * sum(columns) + norms < 8 * operator.rank * channels * layers

@@ -203,23 +203,17 @@ class Features:
     @cached_property
     def distinct(self) -> tuple[Features, Tensor]:
         """The distinct rows alone, and which of them each node's is, ``(N,)`` int64."""
-        given = self._given
-        if self.is_sparse:
-            places: dict[bytes, int] = {}
-            rows = (slice(*ends) for ends in pairwise(given.indptr))
-            keys = (given.indices[row].tobytes() + given.data[row].tobytes() for row in rows)
-            kinds = torch.tensor([places.setdefault(key, len(places)) for key in keys])
-        else:
-            kinds = torch.unique(given, dim=0, return_inverse=True)[1]
-        example = torch.zeros(int(kinds.max()) + 1, dtype=torch.int64, device=kinds.device)
+        kinds, count = _kinds(self._given)
+        example = torch.zeros(count, dtype=torch.int64, device=kinds.device)
         example[kinds] = torch.arange(len(kinds), device=kinds.device)  # any of those alike
-        rows = given[example.numpy() if self.is_sparse else example]
+        rows = self._given[example.numpy() if self.is_sparse else example]
         return Features(rows, self.dtype, self.device), kinds.to(self.device)
 
-    @property
-    def num_distinct(self) -> int:
-        """How many distinct rows there are."""
-        return self.distinct[0].num_nodes
+    def count_distinct(self, limit: int) -> int:
+        """How many distinct rows there are; of more than ``limit`` some number above it, told
+        from few rows."""
+        few = _kinds(self._given[: 2 * limit + 1])[1]
+        return few if few > limit else self.distinct[0].num_nodes
 
     def linear(self, weight: Tensor, mask: Tensor | None = None) -> Tensor:
         """``(S, C, F)`` real weights times the (masked) features: ``(S, C, N)``."""
@@ -241,3 +235,15 @@ class Features:
             dense = self._matrix(mask, by_feature=True).to_dense()
             return dense if mask is None else dense[None]
         return self._dense if mask is None else self._dense * mask
+
+
+def _kinds(rows) -> tuple[Tensor, int]:
+    """Which of the distinct rows each is, ``(n,)``, and how many there are; dense or sparse."""
+    if not sparse.issparse(rows):
+        unique, kinds = torch.unique(rows, dim=0, return_inverse=True)
+        return kinds, len(unique)
+    places: dict[bytes, int] = {}
+    entries = (slice(*ends) for ends in pairwise(rows.indptr))
+    keys = (rows.indices[own].tobytes() + rows.data[own].tobytes() for own in entries)
+    kinds = [places.setdefault(key, len(places)) for key in keys]
+    return torch.tensor(kinds, dtype=torch.int64), len(places)

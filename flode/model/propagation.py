@@ -8,8 +8,8 @@ W is diagonal and the singular vectors are real, so a layer need not cost two pr
 * :class:`Reduced`, directed: a recurrence of size r in the right singular basis with ``VᵀU``.
 * :class:`flode.model.powers.Powers`, linear encoder with few features: propagates the columns of
   ``[X, 1]`` in place of the states, and carries their derivative by α forward.
-* :class:`flode.model.columns.Columns`, normalised layers that start from few distinct states:
-  propagates a product of few columns.
+* :class:`flode.model.columns.Columns`, normalised layers, linear encoder with few features or few
+  distinct rows of features: propagates a product of few columns.
 * :class:`General`: layer by layer over all nodes, for any other normalised layers.
 
 :func:`choose_path` is the one place that picks.
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from flode import paths
 from flode.model.architecture import Architecture
-from flode.model.columns import Columns, propagated_columns
+from flode.model.columns import Columns, is_cheaper
 from flode.model.network import Parameters, affine, drops_input, encode
 from flode.model.operator import Features, Operator, times
 from flode.model.path import Path, project
@@ -139,12 +139,10 @@ PATHS: dict[str, type[Path]] = {
 
 def choose_path(architecture: Architecture, operator: Operator, features: Features) -> str:
     """Name of the path that serves a model on a graph, from cost and numerical range."""
-    channels = architecture.planes * architecture.hidden_channels
     if architecture.normalize_layers:
-        if features.learned:
-            return General.name
-        few = propagated_columns(architecture, features) < architecture.num_layers * channels
-        return Columns.name if few else General.name
+        cheaper = is_cheaper(architecture, operator, features)
+        return Columns.name if cheaper else General.name
+    channels = architecture.planes * architecture.hidden_channels
     few_features = features.num_features + 1 < channels
     linear = architecture.encoder_layers == 1 and architecture.shared_weights
     if linear and not features.learned and few_features and architecture.num_layers <= MAX_POWERS:
@@ -175,14 +173,7 @@ def make_path(
         name = choose_path(architecture, operator, features)
     if name not in PATHS:
         raise ValueError(f"path is {name!r}; allowed are auto, {', '.join(PATHS)}")
-    reason = paths.obstacle(
-        name,
-        normalize_layers=architecture.normalize_layers,
-        encoder_layers=architecture.encoder_layers,
-        shared_weights=architecture.shared_weights,
-        symmetric=operator.symmetric,
-        learned_features=features.learned,
-    )
-    if reason:
+    model = vars(architecture)
+    if reason := paths.obstacle(name, model, operator.symmetric, features.learned):
         raise ValueError(f"path {name!r} cannot serve this model: {reason}")
     return PATHS[name](architecture, operator, features)

@@ -135,7 +135,7 @@ def _reproduction(
 
 
 def _on_some_splits(frame: pd.DataFrame, splits: Mapping[str, int]) -> str:
-    """How many numbers rest on a part of their variant's splits, in a sentence; empty of none."""
+    """How many measured numbers rest on some of their variant's splits, if any do: a sentence."""
 
     def is_part(row: pd.Series) -> bool:
         first = row["runs"].partition(";")[0]  # …/runs/<variant>/<configuration>/splits-….json
@@ -147,8 +147,8 @@ def _on_some_splits(frame: pd.DataFrame, splits: Mapping[str, int]) -> str:
         return ""
     good = (part["verdict"] == REPRODUCED).sum()
     return (
-        f" Of them {len(part)}, {good} reproduced, rest on some of the published splits: not all"
-        " were trained, and of a single one the interval is wide."
+        f" {len(part)} of the measured ones, of which {good} are reproduced, rest on some of their"
+        " splits: not all were trained, and of a single one the interval is wide."
     )
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from flode.model import Architecture
+from flode.paths import MAX_COLUMNS_LAYERS
 from flode.spectral import Factors, adjacency, factorize
 from flode.spectral.sna import symmetrically_normalize
 
@@ -85,12 +86,13 @@ class Case:
 def architectures(path, max_layers=10):
     """Architectures (as keywords, without sizes) that a path can serve."""
     linear, normal = path == "powers", path in ("columns", "general")
+    deepest = min(max_layers, MAX_COLUMNS_LAYERS) if path == "columns" else max_layers
     return st.fixed_dictionaries(
         {
             "in_channels": st.integers(1, 4),
             "hidden_channels": st.integers(2, 5),
             "out_channels": st.integers(1, 3),
-            "num_layers": st.integers(1, max_layers),
+            "num_layers": st.integers(1, deepest),
             "encoder_layers": st.just(1) if linear else st.integers(1, 3),
             "decoder_layers": st.integers(1, 2),
             "equation": st.sampled_from(["schroedinger", "heat"]),

@@ -38,7 +38,7 @@ def sizes_of(graph, factors, model, splits=1, rank=None):
         graph.num_nodes,
         rank or factors.rank,
         graph.features.size,
-        Features(graph.features).num_distinct,
+        Features(graph.features).distinct[0].num_nodes,
         train,
         validation,
         splits,
@@ -66,6 +66,8 @@ NORMALISED = [
         {"distinct": 5, "encoder_layers": 2, "layers": 1},
         {"encoder_layers": 2, "splits": 2},
         {"encoder_layers": 2, "dropout": 0.2, "splits": 2},
+        {"learn_exponent": False},
+        {"learn_exponent": False, "distinct": 5, "encoder_layers": 2, "splits": 2},
     )
 ]
 COUNTED = [
@@ -84,9 +86,11 @@ def test_operations_are_those_that_pytorch_counts(path, options, monkeypatch):
     monkeypatch.setattr(dropout_module, "BLOCK_EPOCHS", 1)
     options = {"symmetric": path == "spectral", "splits": 1, "dropout": 0.0} | options
     splits, dropout = options.pop("splits"), options.pop("dropout")
+    learn_exponent = options.pop("learn_exponent", True)
     case = replace(TINY, entries=(Entry(path, splits),), **options)
     graph, factors, _ = graph_of(case, None)
     model = case.architecture(graph.num_features, graph.num_classes, dropout)
+    model = replace(model, learn_exponent=learn_exponent)
     contestant = trainer(model, graph, Operator(factors), path, splits)
     expected = OPERATIONS[path](sizes_of(graph, factors, model, splits))
     assert expected == pytest.approx(counted(contestant), rel=0.02)

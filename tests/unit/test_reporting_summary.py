@@ -93,7 +93,9 @@ def test_numbers_of_some_of_the_splits_are_counted(n, says):
     runs = "results/runs/cora/default/splits-0-2.json;results/runs/cora/default/splits-5-5.json"
     rows = [record("a", "FLODE", "Cora", "reproduced", n=n, runs=runs), A[1], A[2]]
     text = summed_up(TABLES | {"reproduction": tidy_frame(rows)})
-    assert ("Of them 1, 1 reproduced, rest on some of the published splits" in text) == says
+    assert (
+        "1 of the measured ones, of which 1 are reproduced, rest on some of their splits" in text
+    ) == says
 
 
 def test_what_was_not_reproduced_is_listed_with_both_numbers():
