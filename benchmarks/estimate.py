@@ -98,13 +98,17 @@ def targets(catalogue: Catalogue) -> dict[str, list[Run]]:
 
 
 def measured(catalogue: Catalogue, run: Run, results: Path) -> Measured:
-    """What the files of a run say."""
-    found = Measured()
-    for name in catalogue.run_files(run):
-        path = results / Path(name).relative_to(catalogue.results)
-        if not path.exists():
-            continue
+    """What the files of a run say, of whatever splits; each split counts once."""
+    found, known = Measured(), set()
+    asked = [results / Path(name).relative_to(catalogue.results)
+             for name in catalogue.run_files(run)]  # fmt: skip
+    others = sorted(asked[0].parent.glob("splits-*-*.json"))
+    for path in filter(Path.exists, dict.fromkeys([*asked, *others])):
         document = json.loads(path.read_text(encoding="utf-8"))
+        splits = {record["split"] for record in document["records"]}
+        if splits & known:
+            continue
+        known |= splits
         seconds = sum(record["seconds"] for record in document["records"])
         found.splits += len(document["records"])
         found.epochs += sum(record["epochs"] for record in document["records"])

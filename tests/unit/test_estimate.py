@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import estimate as module
-from benchmarks.estimate import KNOWN, Estimate, main, report
+from benchmarks.estimate import KNOWN, Estimate, main, measured, report
 from flode.experiments.catalogue import Run
 from tests.configuration import catalogue
 
@@ -18,12 +18,24 @@ def put(results, run, seconds=10.0, threads=1, splits=10, wall=None):
     (name,) = catalogue().run_files(run)
     path = results / Path(name).relative_to("results")
     path.parent.mkdir(parents=True)
-    records = [{"epochs": 400, "seconds": seconds, "path": "reduced"} for _ in range(splits)]
+    one = {"epochs": 400, "seconds": seconds, "path": "reduced"}
+    records = [one | {"split": split} for split in range(splits)]
     path.write_text(json.dumps({"threads": threads, "records": records}))
     if wall:
         benchmark = results / "benchmarks" / path.relative_to(results).with_suffix(".tsv")
         benchmark.parent.mkdir(parents=True)
         benchmark.write_text(f"s\th:m:s\n{wall}\t0:00:00\n")
+
+
+def test_a_run_in_parts_counts_each_split_once(tmp_path):
+    for first, last in ((0, 0), (0, 1), (2, 4)):
+        path = tmp_path / f"runs/cora/default/splits-{first}-{last}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        one = {"epochs": 400, "seconds": 10.0, "path": "spectral"}
+        records = [one | {"split": split} for split in range(first, last + 1)]
+        path.write_text(json.dumps({"threads": 1, "records": records}))
+    found = measured(catalogue(), CORA, tmp_path)
+    assert (found.splits, found.seconds, found.epochs) == (4, 40.0, 1600)
 
 
 def test_measured_and_estimated_times(tmp_path):
