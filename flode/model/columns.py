@@ -7,10 +7,18 @@ import torch
 from torch import Tensor
 
 from flode.model.architecture import Architecture
-from flode.model.network import Masks, Parameters, Product, affine, drops_encoder, encode
+from flode.model.network import (
+    Masks,
+    Parameters,
+    Product,
+    affine,
+    drops_encoder,
+    drops_input,
+    encode,
+)
 from flode.model.operator import Features, Operator, times
-from flode.model.path import Path
-from flode.paths import MAX_COLUMNS_LAYERS
+from flode.model.path import Path, affine_columns
+from flode.paths import obstacle
 
 #: Norms are at least this when states are divided by them, as PyTorch's ``normalize`` has it.
 EPSILON = 1e-12
@@ -34,21 +42,21 @@ class Columns(Path):
         super().__init__(architecture, operator, features)
         self.rows = None
         channels = architecture.planes * architecture.hidden_channels
-        if architecture.encoder_layers > 1 and features.count_distinct(channels) < channels:
+        if architecture.encoder_layers == 1:
+            self.columns = affine_columns(features, None)
+        elif features.count_distinct(channels) < channels:
             self.rows, kinds = features.distinct
             indicators = torch.nn.functional.one_hot(kinds, self.rows.num_nodes).T
-            self.indicators = indicators.to(operator.left.dtype)[None]
+            self.columns = indicators.to(operator.left.dtype)[None]
 
     def start(self, parameters: Parameters, masks: Masks | None) -> tuple[Tensor, Tensor]:
         """Θ ``(S, C, m)`` and B ``(S or 1, m, N)`` of x_0."""
         if self.architecture.encoder_layers == 1:
-            dropped = self.features.dropped(masks.input if masks else None)
-            dropped = dropped if dropped.dim() == 3 else dropped[None]
-            return affine(parameters).flatten(1, 2), torch.cat(
-                [dropped, torch.ones_like(dropped[:, :1])], dim=1
-            )
+            dropped = drops_input(masks)
+            columns = affine_columns(self.features, masks) if dropped else self.columns
+            return affine(parameters).flatten(1, 2), columns
         if self.rows is not None and not drops_encoder(masks):
-            return encode(self.architecture, parameters, self.rows, None), self.indicators
+            return encode(self.architecture, parameters, self.rows, None), self.columns
         # Nothing is gained: the states themselves are the columns.
         x = encode(self.architecture, parameters, self.features, masks)
         every = torch.eye(x.shape[1], dtype=x.dtype, device=x.device)
@@ -99,7 +107,7 @@ def is_cheaper(architecture: Architecture, operator: Operator, features: Feature
     """
     layers, ode = architecture.num_layers, architecture.ode
     channels = architecture.planes * architecture.hidden_channels
-    if features.learned or (ode and layers > MAX_COLUMNS_LAYERS):
+    if obstacle(Columns.name, vars(architecture), operator.symmetric, features.learned):
         return False
     if architecture.encoder_layers == 1:
         first = features.num_features + 1

@@ -107,6 +107,14 @@ class Path:
         return multiply(states.unflatten(1, (self.architecture.planes, -1)), c).flatten(1, 2)
 
 
+def affine_columns(features: Features, masks: Masks | None) -> Tensor:
+    """``[X, 1]ᵀ``, ``(S or 1, F + 1, N)``, features dropped by the input's mask if there is one:
+    what a linear encoder's weights multiply."""
+    x = features.dropped(masks.input if masks else None)
+    x = x if x.dim() == 3 else x[None]
+    return torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
+
+
 def project(features: Features, operator: Operator) -> Tensor:
     """``[X, 1]ᵀ V``, ``(F + 1, r)``."""
     return torch.cat([features.project(operator), operator.right.sum(0, keepdim=True)])

@@ -8,7 +8,7 @@ from torch.autograd.function import once_differentiable
 
 from flode.model.network import Masks, Parameters, Product, affine, drops_input
 from flode.model.operator import Nodes, times
-from flode.model.path import Path, Request, project
+from flode.model.path import Path, Request, affine_columns, project
 from flode.model.planes import integer_power, multiply
 
 #: The binomial sum cancels as T grows; to here it is good in float32.
@@ -44,8 +44,7 @@ class Powers(Path):
     def __init__(self, architecture, operator, features):
         super().__init__(architecture, operator, features)
         self.plain = project(features, operator)
-        dense = features.dropped(None)
-        self.columns = torch.cat([dense, torch.ones_like(dense[:1])])
+        self.columns = affine_columns(features, None)
 
     def project_masked(self, mask: Tensor) -> Tensor:
         """Features dropped by masks ``(..., F, N)``, in the right singular basis, ``(..., F, r)``.
@@ -135,10 +134,8 @@ class Powers(Path):
         terms = [weight]
         for j in range(1, layers + 1):
             terms.append(multiply(terms[-1], c) * ((layers - j + 1) / j))
-        start = self.columns
-        if drops_input(request.masks):
-            dropped = self.features.dropped(request.masks.input)
-            start = torch.cat([dropped, start[-1:].expand(len(dropped), 1, -1)], dim=1)
-        start = request.nodes.take(start if start.dim() == 3 else start[None])
+        dropped = drops_input(request.masks)
+        start = affine_columns(self.features, request.masks) if dropped else self.columns
+        start = request.nodes.take(start)
         right = torch.cat([start.expand(len(propagated), -1, -1), propagated], dim=1)
         return Product(torch.cat(terms, dim=-1).flatten(1, 2), right)
