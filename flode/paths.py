@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: The columns path's columns double with each layer of an ODE, and cancel as the powers path's do:
-#: to here they are good in float32.
-MAX_COLUMNS_LAYERS = 8
+#: Columns of the powers path and of the columns path cancel as an ODE's layers grow in number: to
+#: here they are good in float32.
+MAX_ODE_LAYERS = 8
 
 
 def obstacle(
@@ -27,15 +27,14 @@ def obstacle(
     """
     if path == "auto":
         return None
-    deep = model["ode"] and model["num_layers"] > MAX_COLUMNS_LAYERS
+    of_columns = path in ("columns", "powers")
+    deep = model["ode"] and model["num_layers"] > MAX_ODE_LAYERS
     reasons = {
         "normalised layers need the columns path or the general one": model["normalize_layers"]
         and path not in ("columns", "general"),
         "the spectral path needs a symmetric operator": path == "spectral" and not symmetric,
-        f"the {path} path has no gradient by the features": path in ("columns", "powers")
-        and learned_features,
-        f"the columns path takes at most {MAX_COLUMNS_LAYERS} layers of an ODE": path == "columns"
-        and deep,
+        f"the {path} path has no gradient by the features": of_columns and learned_features,
+        f"the {path} path takes at most {MAX_ODE_LAYERS} layers of an ODE": of_columns and deep,
         "the powers path needs a linear encoder": path == "powers" and model["encoder_layers"] > 1,
         "the powers path needs shared weights": path == "powers" and not model["shared_weights"],
     }

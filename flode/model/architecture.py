@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral, Real
 
 import numpy as np
 import torch
@@ -31,7 +32,9 @@ class Architecture:
         ode: whether a layer is an Euler step.
         complex_valued: complex weights and states, or real ones (heat only).
         shared_weights: one W, α and h for all layers, or one each.
-        normalize_layers: divide each node's state by its L2 norm after every layer but the last.
+        normalize_layers: divide each node's state by its L2 norm after every layer but the last. A
+            state that is zero but for rounding, as without the ODE that of a node with no row in L,
+            is divided too, and what it then is depends on path and machine.
         input_dropout, decoder_dropout: probabilities of dropping a unit; kept units are not
             rescaled. The encoder's input gets the first, every other linear layer's the second.
         exponent, step_size: initial (or fixed) α and h.
@@ -62,14 +65,20 @@ class Architecture:
         counts = ("in_channels", "hidden_channels", "out_channels")
         for name in (*counts, "num_layers", "encoder_layers", "decoder_layers"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} is {value!r}; an integer of at least 1 is allowed")
+            object.__setattr__(self, name, int(value))  # NumPy's too
         for name in ("input_dropout", "decoder_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; allowed is 0 <= p < 1")
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= value < 1:
+                raise ValueError(f"{name} is {value!r}; allowed is a number, 0 <= p < 1")
         for name in ("exponent", "step_size"):
-            if not math.isfinite(getattr(self, name)):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be finite")
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not math.isfinite(value):
+                raise ValueError(
+                    f"{name} is {value!r}; allowed is a finite number (learn_{name} says whether"
+                    " training moves it)"
+                )
         if self.equation not in EQUATIONS:
             raise ValueError(f"equation is {self.equation!r}; allowed are {', '.join(EQUATIONS)}")
         if self.sign not in (-1, 1):
@@ -120,20 +129,21 @@ class Architecture:
             ``encoder.0.bias`` ``(P, out)``, …, ``channel_mixing`` ``(weight sets, P, K)``,
             ``exponent`` ``(weight sets,)``, ``step_size`` ``(weight sets, P)``.
         """
-        seed = int(torch.randint(2**31, ())) if seed is None else seed
+        seed = int(torch.randint(2**31, (), device="cpu")) if seed is None else seed
         generator = torch.Generator().manual_seed(seed)
+        as_drawn = {"dtype": torch.float32, "device": "cpu"}  # whatever the defaults are
         parameters = {}
         parts = {"encoder": self.encoder_channels, "decoder": self.decoder_channels}
         for part, channels in parts.items():
             for i, (fan_in, fan_out) in enumerate(pairwise(channels)):
                 bound = 1 / math.sqrt(fan_in)
                 for name, shape in (("weight", (fan_out, fan_in)), ("bias", (fan_out,))):
-                    uniform = torch.empty(*shape, self.planes)
+                    uniform = torch.empty(*shape, self.planes, **as_drawn)
                     uniform.uniform_(-bound, bound, generator=generator)
                     parameters[f"{part}.{i}.{name}"] = uniform.movedim(-1, 0).contiguous()
         parameters["channel_mixing"] = self._initial_mixing(seed)
-        parameters["exponent"] = torch.full((self.weight_sets,), float(self.exponent))
-        step_size = torch.zeros(self.weight_sets, self.planes)
+        parameters["exponent"] = torch.full((self.weight_sets,), float(self.exponent), **as_drawn)
+        step_size = torch.zeros(self.weight_sets, self.planes, **as_drawn)
         step_size[:, 0] = self.step_size
         parameters["step_size"] = step_size
         return parameters

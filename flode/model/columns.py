@@ -38,8 +38,8 @@ class Columns(Path):
 
     name = "columns"
 
-    def __init__(self, architecture, operator, features):
-        super().__init__(architecture, operator, features)
+    def __init__(self, architecture, operator, features, once=False):
+        super().__init__(architecture, operator, features, once)
         self.rows = None
         channels = architecture.planes * architecture.hidden_channels
         if architecture.encoder_layers == 1:

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from flode.model.architecture import Architecture
-from flode.model.network import Masks, encode
-from flode.model.operator import Features, Operator, operator_of
-from flode.model.path import Request
+from flode.model.network import Masks, Parameters, encode
+from flode.model.operator import Features, operator_of
+from flode.model.path import Path, Request
 from flode.model.planes import from_planes
-from flode.model.propagation import General, make_path
+from flode.model.propagation import PATHS, General, make_path
 from flode.spectral.factors import Factors
 
 
@@ -53,6 +53,8 @@ class FLODE(nn.Module):
         self.architecture = Architecture(
             in_channels, hidden_channels, out_channels, num_layers, **options
         )
+        if path not in ("auto", *PATHS):
+            raise ValueError(f"path is {path!r}; allowed are auto, {', '.join(PATHS)}")
         self.path = path
         self.rank = rank
         self.names = {}
@@ -60,7 +62,8 @@ class FLODE(nn.Module):
             # Module attributes cannot hold a dot.
             self.names[name] = name.replace(".", "_")
             learned = name not in self.architecture.fixed_parameters
-            self.register_parameter(self.names[name], nn.Parameter(value, requires_grad=learned))
+            parameter = nn.Parameter(value.to(torch.get_default_device()), requires_grad=learned)
+            self.register_parameter(self.names[name], parameter)
 
     def reset_parameters(self, seed: int | None = None) -> None:
         """Draw all parameters anew, from a seed or PyTorch's global generator."""
@@ -98,43 +101,27 @@ class FLODE(nn.Module):
         """Logits of all nodes, or of those in ``index``.
 
         Args:
-            x: ``(N, F)`` features.
+            x: ``(N, F)`` features, real.
             factors: factorised SNA of the graph.
             index: ``(n,)`` int64, nodes wanted; None for all.
 
         Returns:
-            ``(N, classes)`` or ``(n, classes)`` logits, moduli of complex numbers.
+            ``(N, classes)`` or ``(n, classes)`` logits, moduli of complex numbers, in the dtype of
+            the parameters, autocast or not.
 
         Raises:
-            ValueError: features that do not fit the graph or ``in_channels``, an index of another
-                dtype, or fewer singular values than ``rank`` asks for.
+            ValueError: parameters that are neither float32 nor float64, features that do not fit
+                the graph or ``in_channels``, an index of another shape or dtype, or fewer singular
+                values than ``rank`` asks for.
         """
-        if not isinstance(factors, Factors):
-            raise ValueError(
-                f"factors is a {type(factors).__name__}; allowed are the Factors of"
-                " flode.factorize, or data.factors after flode.FactorizeSNA"
-            )
-        if isinstance(x, Tensor) and (x.dim() != 2 or x.layout != torch.strided):
-            raise ValueError(
-                f"x has shape {tuple(x.shape)} and layout {x.layout}; allowed is a dense (N, F)"
-                " tensor, or a scipy sparse array"
-            )
-        if index is not None and index.dtype != torch.int64:
-            raise ValueError(
-                f"index has dtype {index.dtype}; allowed is torch.int64 (of a mask, take"
-                " mask.nonzero()[:, 0])"
-            )
-        operator = self._operator(factors)
-        features = Features(x, operator.left.dtype, operator.left.device)
-        path = make_path(self.architecture, operator, features, self.path)
-        nodes = operator.all_nodes if index is None else operator.nodes(index)
-        masks = None
-        if self.training:
-            num_nodes = operator.num_nodes if index is None else len(index)
-            masks = self._draw_masks(features, num_nodes)
-        request = Request(nodes, masks, gradient=torch.is_grad_enabled())
-        stacked = {name: value[None] for name, value in self.parameters_by_name().items()}
-        return path.logits(stacked, [request])[0][0].T
+        with self._own_precision():
+            path = self._path(x, factors, self.path)
+            nodes, num_decoded = path.operator.all_nodes, path.operator.num_nodes
+            if index is not None:
+                nodes, num_decoded = path.operator.nodes(_checked(index)), len(index)
+            masks = self._draw_masks(path.features, num_decoded) if self.training else None
+            request = Request(nodes, masks, gradient=torch.is_grad_enabled())
+            return path.logits(self._stacked(), [request])[0][0].T
 
     @torch.no_grad()
     def trajectory(self, x: Tensor, factors: Factors) -> list[Tensor]:
@@ -144,20 +131,39 @@ class FLODE(nn.Module):
         The Dirichlet energy along the layers is theirs: see
         :func:`flode.spectral.normalized_dirichlet_energy`.
         """
-        operator = self._operator(factors)
-        features = Features(x, operator.left.dtype, operator.left.device)
-        path = General(self.architecture, operator, features)
-        stacked = {name: value[None] for name, value in self.parameters_by_name().items()}
-        start = encode(self.architecture, stacked, path.features, None)
+        with self._own_precision():
+            path, stacked = self._path(x, factors, General.name), self._stacked()
+            start = encode(self.architecture, stacked, path.features, None)
+            states = path.trajectory(stacked, start)
         planes = self.architecture.planes
-        return [
-            from_planes(state[0].unflatten(0, (planes, -1))).T
-            for state in path.trajectory(stacked, start)
-        ]
+        return [from_planes(state[0].unflatten(0, (planes, -1))).T for state in states]
 
-    def _operator(self, factors: Factors) -> Operator:
-        parameter = self.channel_mixing
-        return operator_of(factors, parameter.dtype, parameter.device, self.rank)
+    def _own_precision(self):
+        """No autocast: what an operator keeps ready would be of its half precision for good."""
+        return torch.autocast(self.channel_mixing.device.type, enabled=False)
+
+    def _path(self, x: Tensor, factors: Factors, name: str) -> Path:
+        """The propagation of one call, on what was checked."""
+        like = self.channel_mixing
+        if like.dtype not in (torch.float32, torch.float64):
+            raise ValueError(f"parameters are {like.dtype}; allowed are torch.float32, float64")
+        if not isinstance(factors, Factors):
+            raise ValueError(
+                f"factors is a {type(factors).__name__}; allowed are the Factors of"
+                " flode.factorize, or data.factors after flode.FactorizeSNA (of a Batch of graphs,"
+                " after flode.FactorizeSNA()(batch))"
+            )
+        if isinstance(x, Tensor) and (x.dim() != 2 or x.layout != torch.strided or x.is_complex()):
+            raise ValueError(
+                f"x has shape {tuple(x.shape)}, dtype {x.dtype} and layout {x.layout}; allowed is a"
+                " dense real (N, F) tensor, or a scipy sparse array"
+            )
+        operator = operator_of(factors, like.dtype, like.device, self.rank)
+        features = Features(x, operator.left.dtype, operator.left.device)
+        return make_path(self.architecture, operator, features, name, once=True)
+
+    def _stacked(self) -> Parameters:
+        return {name: value[None] for name, value in self.parameters_by_name().items()}
 
     def _draw_masks(self, features: Features, num_decoded: int) -> Masks:
         architecture, like = self.architecture, self.channel_mixing
@@ -181,3 +187,19 @@ class FLODE(nn.Module):
 
     def extra_repr(self) -> str:
         return str(self.architecture)
+
+
+def _checked(index: Tensor) -> Tensor:
+    """``(n,)`` nodes.
+
+    Raises:
+        ValueError: another type, shape or dtype.
+    """
+    if not isinstance(index, Tensor):
+        raise ValueError(f"index is a {type(index).__name__}; allowed is an int64 tensor (n,)")
+    if index.dim() != 1 or index.dtype != torch.int64:
+        raise ValueError(
+            f"index has shape {tuple(index.shape)} and dtype {index.dtype}; allowed is (n,) and"
+            " torch.int64 (of a mask, take mask.nonzero()[:, 0])"
+        )
+    return index

@@ -38,14 +38,22 @@ class Path:
         architecture: the model.
         operator: its graph, factorised.
         features: the nodes' features.
+        once: whether it serves one pass only, so that nothing is worth making ready for others.
     """
 
     name: str
 
-    def __init__(self, architecture: Architecture, operator: Operator, features: Features):
+    def __init__(
+        self,
+        architecture: Architecture,
+        operator: Operator,
+        features: Features,
+        once: bool = False,
+    ):
         self.architecture = architecture
         self.operator = operator
         self.features = features
+        self.once = once
 
     def states(self, parameters: Parameters, requests: list[Request]) -> list[States]:
         """Final states ``(S, C, n)`` of each request.

@@ -11,9 +11,6 @@ from flode.model.operator import Nodes, times
 from flode.model.path import Path, Request, affine_columns, project
 from flode.model.planes import integer_power, multiply
 
-#: The binomial sum cancels as T grows; to here it is good in float32.
-MAX_POWERS = 8
-
 
 class _WithDerivative(torch.autograd.Function):
     """Values ``(S, ·, n)`` as they are, whose derivative by α ``(S,)`` is known."""
@@ -32,7 +29,7 @@ class _WithDerivative(torch.autograd.Function):
 
 class Powers(Path):
     """Linear encoder with few features: ``x_T = Σ_j C(T,j) c^j ⊙ (Θ P_j)`` with
-    ``P_j = [X, 1]ᵀ(L^α)ʲ``.
+    ``P_j = [X, 1]ᵀ(L^α)ʲ``, a sum that cancels as T grows (``flode.paths.MAX_ODE_LAYERS``).
 
     The columns P_j depend on the parameters through the scalar α alone: dP_j/dα is carried forward
     beside them, so that one pass over ``VᵀU`` serves the training step, its gradient and the
@@ -41,8 +38,8 @@ class Powers(Path):
 
     name = "powers"
 
-    def __init__(self, architecture, operator, features):
-        super().__init__(architecture, operator, features)
+    def __init__(self, architecture, operator, features, once=False):
+        super().__init__(architecture, operator, features, once)
         self.plain = project(features, operator)
         self.columns = affine_columns(features, None)
 
@@ -55,7 +52,7 @@ class Powers(Path):
 
     def states(self, parameters, requests):
         exponent = parameters["exponent"][:, 0]
-        learned = self.architecture.learn_exponent and torch.is_grad_enabled()
+        learned = exponent.requires_grad and torch.is_grad_enabled()
         # Block 0 is the bias; then the features, once plain and once for each dropout mask.
         blocks, own, tracked = [self.plain[-1:]], [], []
         plain = None

@@ -27,18 +27,25 @@ from flode.model.network import Parameters, affine, drops_input, encode
 from flode.model.operator import Features, Operator, times
 from flode.model.path import Path, project
 from flode.model.planes import integer_power, multiply, one_plus
-from flode.model.powers import MAX_POWERS, Powers
+from flode.model.powers import Powers
 
 
 class _Basis(Path):
     """Paths that work in the (right singular) basis: the code is ``x_0`` and what U adds to it."""
 
-    def __init__(self, architecture, operator, features):
-        super().__init__(architecture, operator, features)
+    def __init__(self, architecture, operator, features, once=False):
+        super().__init__(architecture, operator, features, once)
         # A linear encoder commutes with Vᵀ: with fewer features than nodes, project those once.
         self.projected = None
-        if architecture.encoder_layers == 1 and features.num_features < operator.num_nodes:
+        if architecture.encoder_layers == 1 and features.num_features < self._most_features():
             self.projected = project(features, operator)
+
+    def _most_features(self) -> int:
+        """Fewer are worth projecting: than nodes for many passes, or sparse features; for one pass
+        over dense features than channels of the states."""
+        if self.once and not self.features.is_sparse:
+            return self.architecture.planes * self.architecture.hidden_channels
+        return self.operator.num_nodes
 
     def code(self, parameters, masks):
         projected = self.projected
@@ -144,19 +151,24 @@ def choose_path(architecture: Architecture, operator: Operator, features: Featur
         return Columns.name if cheaper else General.name
     channels = architecture.planes * architecture.hidden_channels
     few_features = features.num_features + 1 < channels
-    linear = architecture.encoder_layers == 1 and architecture.shared_weights
-    if linear and not features.learned and few_features and architecture.num_layers <= MAX_POWERS:
+    unfit = paths.obstacle(Powers.name, vars(architecture), operator.symmetric, features.learned)
+    if few_features and not unfit:
         return Powers.name
     return Spectral.name if operator.symmetric else Reduced.name
 
 
 def make_path(
-    architecture: Architecture, operator: Operator, features: Features, name: str = "auto"
+    architecture: Architecture,
+    operator: Operator,
+    features: Features,
+    name: str = "auto",
+    once: bool = False,
 ) -> Path:
     """The propagation of a model on a graph.
 
     Args:
         name: ``auto``, or one of ``PATHS`` to force it.
+        once: whether it is for one pass only.
 
     Raises:
         ValueError: an unknown path, or one that cannot serve the model; the message says why.
@@ -176,4 +188,4 @@ def make_path(
     model = vars(architecture)
     if reason := paths.obstacle(name, model, operator.symmetric, features.learned):
         raise ValueError(f"path {name!r} cannot serve this model: {reason}")
-    return PATHS[name](architecture, operator, features)
+    return PATHS[name](architecture, operator, features, once)

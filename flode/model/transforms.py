@@ -18,7 +18,12 @@ class FactorizeSNA(BaseTransform):
             numbers need) or ``source_to_target``.
         device: where to factorise.
 
-    Edge weights are ``data.edge_weight`` if present. Factors are float32, as training uses them.
+    Edge weights are ``data.edge_weight`` if present; no gradient reaches them. Factors are float32,
+    as training uses them. A ``Batch`` of graphs is one graph: transform the batch, not its parts.
+
+    Raises (when called):
+        ValueError: no ``edge_index``, and what :func:`flode.spectral.sna` and
+            :func:`flode.factorize` raise.
     """
 
     def __init__(
@@ -32,7 +37,12 @@ class FactorizeSNA(BaseTransform):
         return f"FactorizeSNA(rank={self.rank}, flow={self.flow!r})"
 
     def forward(self, data: Data) -> Data:
-        weight = data.edge_weight.cpu().numpy() if "edge_weight" in data else None
+        if data.edge_index is None:
+            raise ValueError(
+                "the graph has no edge_index; allowed is (2, E) int64, as PyTorch Geometric keeps"
+                " edges (of a SparseTensor, without the transform ToSparseTensor)"
+            )
+        weight = data.edge_weight.detach().cpu().numpy() if "edge_weight" in data else None
         laplacian = sna(data.edge_index.cpu().numpy(), weight, data.num_nodes, self.flow)
         factors = factorize(laplacian, self.rank, device=self.device)
         data.factors = factors.to(data.edge_index.device, torch.float32)

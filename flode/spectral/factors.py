@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
@@ -168,17 +169,17 @@ def resolve_rank(rank: int | float | None, num_nodes: int) -> int | None:
     """Number of singular values asked for: None for all, an int, or a fraction of N.
 
     Raises:
-        ValueError: an int below 1 or a fraction outside (0, 1].
+        ValueError: an int below 1, a fraction outside (0, 1] or what is neither.
     """
     if rank is None:
         return None
-    if isinstance(rank, float):
-        if not 0 < rank <= 1:
-            raise ValueError(f"rank is {rank}; a fraction must lie in (0, 1]")
-        return max(1, round(rank * num_nodes))
-    if rank < 1:
-        raise ValueError(f"rank is {rank}; at least 1 is allowed")
-    return min(int(rank), num_nodes)
+    if isinstance(rank, Integral):
+        if rank < 1:
+            raise ValueError(f"rank is {rank}; at least 1 is allowed")
+        return min(int(rank), num_nodes)
+    if not isinstance(rank, Real) or not 0 < rank <= 1:
+        raise ValueError(f"rank is {rank!r}; allowed are an integer and a fraction in (0, 1]")
+    return max(1, round(rank * num_nodes))
 
 
 def factorize(

@@ -286,6 +286,8 @@ def test_a_bad_run_is_refused(variant, name, words):
             "normalised layers need the columns path or the general one",
         ),
         ("cora", "encoder=2,path=powers", "the powers path needs a linear encoder"),
+        ("cora", "layers=9,path=powers", "the powers path takes at most 8 layers of an ODE"),
+        ("cora", "normalize=true,layers=9,path=columns", "the columns path takes at most 8 layers"),
         ("cora", "shared=false,path=powers", "the powers path needs shared weights"),
         ("roman-empire", "rank=0.5", "rank is 0.5; at most the variant's rank, 0.3, is allowed"),
         ("few", "rank=11", "rank is 11; at most the variant's rank, 10, .* variants.few.rank"),

@@ -9,6 +9,7 @@ from scipy import stats
 
 from flode import FLODE
 from flode.model import Architecture
+from flode.model.path import project
 from flode.spectral import factorize, sna
 from tests import literal
 
@@ -42,12 +43,15 @@ def test_an_unknown_option_is_named_with_the_allowed_ones():
     [
         ({"hidden_channels": 0}, r"hidden_channels is 0; an integer of at least 1"),
         ({"num_layers": 2.0}, r"num_layers is 2\.0"),
+        ({"num_layers": True}, r"num_layers is True; an integer of at least 1"),
         ({"encoder_layers": 0}, r"encoder_layers is 0"),
         ({"decoder_layers": -1}, r"decoder_layers is -1"),
-        ({"input_dropout": 1.0}, r"input_dropout is 1\.0; allowed is 0 <= p < 1"),
+        ({"input_dropout": 1.0}, r"input_dropout is 1\.0; allowed is a number, 0 <= p < 1"),
         ({"decoder_dropout": -0.1}, r"decoder_dropout is -0\.1"),
         ({"decoder_dropout": float("nan")}, r"decoder_dropout is nan"),
-        ({"exponent": float("inf")}, r"exponent is inf; it must be finite"),
+        ({"decoder_dropout": "0.5"}, r"decoder_dropout is '0\.5'; allowed is a number"),
+        ({"exponent": "learned"}, r"exponent is 'learned'; .*learn_exponent says"),
+        ({"exponent": float("inf")}, r"exponent is inf; allowed is a finite number"),
         ({"step_size": float("nan")}, r"step_size is nan"),
         ({"equation": "wave"}, r"equation is 'wave'; allowed are schroedinger, heat"),
         ({"sign": 0}, r"sign is 0; allowed are -1, 1"),
@@ -66,6 +70,56 @@ def test_input_that_does_not_fit_is_named():
         model(X[:, :4], DIRECTED)
     with pytest.raises(ValueError, match="features have 39 rows, the factors 40 nodes"):
         model(X[1:], DIRECTED)
+
+
+def test_counts_may_be_numpys():
+    assert Architecture(*np.array([5, 8, 3])) == Architecture(5, 8, 3)
+
+
+def test_an_unknown_path_is_refused_when_the_model_is_made():
+    with pytest.raises(ValueError, match="path is 'fast'; allowed are auto, spectral"):
+        make_model(path="fast")
+
+
+@pytest.mark.parametrize("call", [FLODE.forward, FLODE.trajectory])
+@pytest.mark.parametrize(
+    ("x", "factors", "message"),
+    [
+        (X, torch.zeros(2, 3), r"factors is a Tensor; allowed are the Factors"),
+        (X, [DIRECTED, DIRECTED], r"factors is a list; .*of a Batch.*FactorizeSNA\(\)\(batch\)"),
+        (X[:, :4], DIRECTED, r"in_channels is 5, the features have 4"),
+        (X[0], DIRECTED, r"x has shape \(5,\)"),
+        (X.to(torch.complex64), DIRECTED, r"dtype torch\.complex64 .* a dense real \(N, F\)"),
+    ],
+    ids=["edges", "list", "features", "vector", "complex"],
+)
+def test_what_no_call_can_take_is_named(call, x, factors, message):
+    with pytest.raises(ValueError, match=message):
+        call(make_model(), x, factors)
+
+
+def test_half_precision_is_refused_by_name_and_autocast_changes_nothing():
+    model = make_model().eval()
+    expected = model(X, DIRECTED)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(model(X, DIRECTED), expected)
+        assert model.trajectory(X, DIRECTED)[0].dtype == torch.complex64
+    with pytest.raises(ValueError, match=r"parameters are torch\.bfloat16; allowed are"):
+        model.to(torch.bfloat16)(X, DIRECTED)
+
+
+def test_pytorchs_defaults_do_not_change_how_a_model_is_drawn():
+    expected = make_model().state_dict()
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = make_model().state_dict()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    for name, value in expected.items():
+        assert found[name].dtype == torch.float32
+        assert torch.equal(found[name], value)
+    with torch.device("meta"):
+        assert {value.device.type for value in FLODE(5, 8, 3).parameters()} == {"meta"}
 
 
 def test_the_model_prints_its_architecture():
@@ -295,6 +349,33 @@ def test_features_that_are_learned_get_their_gradient(ode):
         model(X.clone().requires_grad_(), DIRECTED)
 
 
+@pytest.mark.parametrize("path", ["powers", "columns", "reduced", "general"])
+def test_a_fixed_exponent_that_is_freed_later_gets_its_gradient(path):
+    model = make_model(path=path, learn_exponent=False).eval()
+    assert model(X, DIRECTED).sum().backward() is model.exponent.grad is None
+    model.exponent.requires_grad_(True)
+    model(X, DIRECTED).sum().backward()
+    assert model.exponent.grad.abs() > 0.01
+
+
+def test_features_wider_than_the_states_are_not_projected_for_one_pass(monkeypatch):
+    """XᵀV is worth its cost in a training that uses it at every step: a call uses it once."""
+    projected = []
+    monkeypatch.setattr(
+        "flode.model.propagation.project",
+        lambda features, operator: (
+            projected.append(features.num_features) or project(features, operator)
+        ),
+    )
+    for features in (15, 17, 39):
+        model = make_model(sizes=(features, 8, 3, 2), path="reduced").double().eval()
+        x = torch.randn(NODES, features, generator=torch.Generator().manual_seed(0))
+        once = model(x, DIRECTED)
+        model.path = "general"
+        assert torch.allclose(once, model(x, DIRECTED), rtol=1e-9)
+    assert projected == [15]
+
+
 def test_a_second_derivative_that_is_not_known_is_refused():
     model = make_model().eval()
     loss = model(X, DIRECTED).sum()
@@ -452,7 +533,17 @@ def test_the_trajectory_of_a_real_model_is_real():
     assert {state.dtype for state in states} == {torch.float32}
 
 
-def test_a_mask_in_place_of_an_index_is_refused():
-    model = make_model()
-    with pytest.raises(ValueError, match=r"index has dtype torch\.bool; allowed is torch\.int64"):
-        model(X, DIRECTED, torch.ones(NODES, dtype=torch.bool))
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (torch.ones(NODES, dtype=torch.bool), r"shape \(40,\) and dtype torch\.bool; allowed is"),
+        (torch.zeros(2, 2, dtype=torch.int64), r"index has shape \(2, 2\)"),
+        (torch.tensor(3), r"index has shape \(\)"),
+        ([0, 1], r"index is a list; allowed is an int64 tensor"),
+        (np.array([0, 1]), r"index is a ndarray"),
+    ],
+    ids=["mask", "matrix", "scalar", "list", "array"],
+)
+def test_what_is_no_index_is_refused(index, message):
+    with pytest.raises(ValueError, match=message):
+        make_model()(X, DIRECTED, index)

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import Compose, ToUndirected
 
 from flode import FLODE, Factors, factorize, sna
@@ -55,7 +55,7 @@ def test_flow_and_weights_matter():
     assert not torch.allclose(one, weighted, atol=1e-2)
 
 
-@pytest.mark.parametrize("rank", [5, 0.25])
+@pytest.mark.parametrize("rank", [5, np.int64(5), 0.25, np.float32(0.25)])
 def test_a_rank_truncates(rank):
     factors = FactorizeSNA(rank)(make_data()).factors
     assert (factors.rank, factors.truncated) == (5, True)
@@ -65,6 +65,34 @@ def test_it_composes_with_other_transforms():
     data = Compose([ToUndirected(), FactorizeSNA()])(make_data())
     assert data.factors.symmetric
     assert not FactorizeSNA()(make_data()).factors.symmetric
+
+
+def test_a_batch_is_one_graph():
+    one, other = make_data(), make_data(edge_weight=WEIGHTS)
+    one.edge_weight = torch.ones(60)
+    batch = FactorizeSNA()(Batch.from_data_list([one, other]))
+    torch.manual_seed(0)
+    model = FLODE(4, 8, 3, 2).eval()
+    apart = [model(data.x, FactorizeSNA()(data).factors) for data in (one, other)]
+    torch.testing.assert_close(
+        model(batch.x, batch.factors), torch.cat(apart), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_weights_may_be_learned_elsewhere():
+    learned = WEIGHTS.clone().requires_grad_()
+    assert not FactorizeSNA()(make_data(edge_weight=learned)).factors.left.requires_grad
+
+
+def test_a_graph_without_edge_index_is_refused():
+    with pytest.raises(ValueError, match=r"no edge_index; allowed is \(2, E\) int64"):
+        FactorizeSNA()(Data(x=torch.ones(5, 1), num_nodes=5))
+
+
+@pytest.mark.parametrize("rank", ["all", 0.0, 1.5, -1, np.float32(2)])
+def test_a_rank_that_is_none_is_refused(rank):
+    with pytest.raises(ValueError, match="rank is"):
+        FactorizeSNA(rank)(make_data())
 
 
 def test_nodes_without_edges_count():
