@@ -40,15 +40,24 @@ class Graph:
         """Check what every later stage relies on.
 
         Raises:
-            ValueError: shapes that do not fit, endpoints out of range, weights that are not
-                positive and finite, overlapping masks or an empty one, labels missing under a mask;
-                of metric auroc, other classes than 0 and 1, or a mask without one of the two.
+            ValueError: shapes or dtypes that do not fit, features that are not finite, endpoints
+                out of range, weights that are not positive and finite, overlapping masks or an
+                empty one, labels missing under a mask; of metric auroc, other classes than 0 and 1,
+                or a mask without one of the two.
         """
         nodes = self.num_nodes
         if self.features.ndim != 2 or self.features.shape[0] != nodes:
             raise ValueError(
                 f"features must have shape ({nodes}, F), one row a label, found"
                 f" {self.features.shape}"
+            )
+        stored = self.features.data if sparse.issparse(self.features) else self.features
+        if not np.isfinite(stored).all():
+            raise ValueError("features hold what is not finite; finite numbers are allowed")
+        if self.labels.ndim != 1 or self.labels.dtype != np.int64:
+            raise ValueError(
+                f"labels must be an int64 array of shape (N,), found {self.labels.dtype}"
+                f" {self.labels.shape}"
             )
         if self.edge_index.ndim != 2 or self.edge_index.shape[0] != 2:
             raise ValueError(f"edge_index must have shape (2, E), found {self.edge_index.shape}")

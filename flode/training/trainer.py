@@ -75,14 +75,16 @@ def _put(into: Tensor, where: Tensor, values: Tensor) -> None:
 
 
 class Subset:
-    """Nodes of a mask, split by split, padded to the largest."""
+    """Nodes of a mask, split by split, padded to the largest with one of their own: it has a label,
+    and is no less finite."""
 
     def __init__(self, mask: np.ndarray, labels: Tensor, operator: Operator):
         chosen = [np.flatnonzero(row) for row in mask]
         self.sizes = [len(nodes) for nodes in chosen]
-        index = np.zeros((len(mask), max(self.sizes)), dtype=np.int64)
+        index = np.empty((len(mask), max(self.sizes)), dtype=np.int64)
         counted = np.zeros(index.shape, dtype=bool)
         for row, nodes in enumerate(chosen):
+            index[row] = nodes[0]
             index[row, : len(nodes)] = nodes
             counted[row, : len(nodes)] = True
         self.counted = torch.from_numpy(counted).to(labels.device)

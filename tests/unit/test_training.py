@@ -1,6 +1,7 @@
 """Stacked training: each split as if alone, early stopping, resumption, honest failures."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,6 +74,27 @@ def test_a_split_among_others_trains_as_if_alone(model):
         alone.step()
     for name, value in alone.values.items():
         torch.testing.assert_close(together.values[name][2:3], value, rtol=1e-5, atol=1e-5)
+
+
+def test_splits_of_other_sizes_beside_a_node_without_label():
+    """The smaller split is padded: with what has a label, and is as finite as its own nodes."""
+    graph = random_graph()
+    graph.labels[0] = -1
+    masks = {name: getattr(graph, name).copy() for name in ("train", "validation", "test")}
+    for mask in masks.values():
+        mask[:, 0] = False
+    graph = replace(graph, **masks)
+    together = trainer_of(graph)
+    for _ in range(5):
+        together.step()
+    for split in range(4):
+        alone = trainer_of(graph, [split])
+        for _ in range(5):
+            alone.step()
+        for name, value in alone.values.items():
+            torch.testing.assert_close(
+                together.values[name][split : split + 1], value, rtol=1e-5, atol=1e-5
+            )
 
 
 def test_the_same_training_twice_is_equal_bit_for_bit(model):
