@@ -81,7 +81,8 @@ def parse_configuration(name: str) -> dict:
     """Hyperparameters that a configuration name sets.
 
     Raises:
-        ValueError: a part that is no ``key=value``, an unknown key, or one given twice.
+        ValueError: a part that is no ``key=value``, an unknown key, one given twice, or a value
+            that is no YAML.
     """
     if name == DEFAULT:
         return {}
@@ -102,7 +103,13 @@ def parse_configuration(name: str) -> dict:
             )
         if _LONG_NAMES[key] in values:
             raise ValueError(f"configuration {name!r}: {key!r} is given twice")
-        values[_LONG_NAMES[key]] = yaml.safe_load(text)
+        try:
+            values[_LONG_NAMES[key]] = yaml.safe_load(text)
+        except (ValueError, yaml.YAMLError) as error:
+            raise ValueError(
+                f"configuration {name!r}: {text!r} is no value of {key!r}; allowed is what YAML"
+                " reads, as in 'exponent=1,layers=16'"
+            ) from error
     return values
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
-from referencing import Registry, Resource
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 
 class ConfigurationError(ValueError):
@@ -31,6 +32,15 @@ def as_yaml(value):
     return loader.construct_object(yaml.ScalarNode(tag, value))
 
 
+#: JSON Schema's integers include 4.0, which nothing after it takes for one.
+_Validator = validators.extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: type(value) is int
+    ),
+)
+
+
 class Schema:
     """A JSON schema in YAML, with references to its neighbours by file name.
 
@@ -40,11 +50,12 @@ class Schema:
 
     def __init__(self, path: str | Path):
         path = Path(path)
-        resources = [
-            (file.name, Resource.from_contents(yaml.safe_load(file.read_text(encoding="utf-8"))))
-            for file in sorted(path.parent.glob("*.schema.yaml"))
-        ]
-        self._validator = Draft202012Validator(
+        resources = []
+        for file in sorted(path.parent.glob("*.schema.yaml")):
+            schema = yaml.safe_load(file.read_text(encoding="utf-8"))
+            schema.pop("$schema")  # whose own validator would take the place of this one
+            resources.append((file.name, DRAFT202012.create_resource(schema)))
+        self._validator = _Validator(
             {"$ref": path.name}, registry=Registry().with_resources(resources)
         )
 
@@ -162,6 +173,8 @@ def _describe(option: dict) -> str:
         return repr(option["const"])
     if "enum" in option:
         return f"one of {', '.join(map(str, option['enum']))}"
+    if "required" in option:
+        return f"an entry with the key {' and '.join(map(repr, option['required']))}"
     text = f"a value of type {option.get('type', 'any')}"
     bounds = {
         "minimum": "at least",

@@ -60,7 +60,9 @@ class Variants:
         self.config["training"] = {**config["training"], "save_models": kept}
         try:
             self._registry = Registry.from_config(self.config, config["data"]["manifest"])
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise ConfigurationError(f"data.manifest cannot be read: {error}") from error
+        except ValueError as error:
             raise ConfigurationError(str(error)) from error
 
     @property

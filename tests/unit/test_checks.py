@@ -7,6 +7,8 @@ from flode.experiments.validation import ConfigurationError
 from flode.reporting.tidy import COLUMNS
 from tests.configuration import catalogue
 
+DSBM = {"format": "dsbm", "metric": "accuracy", "generator": {"graphs": 1}}
+
 
 def depth(**changed):
     return {"studies": {"depth": changed}}
@@ -126,6 +128,17 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
             ["tables.own.subtables.s.columns is {}", "at least 1 entry is needed"],
         ),
         ({"tables": {"claims": {"claims": CONSTANTS}}}, ["[0, 1]", "must be measured"]),
+        # Whole numbers that are written as fractions.
+        (
+            {"variants": {"cora": {"hyperparameters": {"num_layers": 4.0}}}},
+            ["variants.cora.hyperparameters.num_layers is 4.0", "integer"],
+        ),
+        ({"variants": {"cora": {"rank": 2.0}}}, ["variants.cora.rank is 2.0"]),
+        ({"training": {"splits_per_job": 2.0}}, ["training.splits_per_job is 2.0", "integer"]),
+        ({"datasets": {"cora": {"splits": 2.0}}}, ["datasets.cora.splits is 2.0", "integer"]),
+        ({"datasets": {"own": {"title": "Own", **DSBM}}}, ["datasets.own.generator", "is missing"]),
+        ({"searches": {"own": {}}}, ["searches.own is {}", "with the key 'grid'", "'candidates'"]),
+        ({"data": {"manifest": "none.csv"}}, ["data.manifest cannot be read", "'none.csv'"]),
     ],
     ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
 )

@@ -90,6 +90,8 @@ def test_a_name_read_back_gives_the_values(overrides):
         ("layers=", "not of the form"),
         ("layrs=3", "unknown key 'layrs' .did you mean 'layers'"),
         ("layers=3,layers=4", "'layers' is given twice"),
+        ("layers=[", r"'\[' is no value of 'layers'; allowed is what YAML reads"),
+        ("layers=2020-13-45", "'2020-13-45' is no value of 'layers'"),
         ("default,layers=3", "'default' is not of the form"),
     ],
 )
