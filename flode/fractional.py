@@ -1,4 +1,4 @@
-"""The fractional power of eigenvalues, which all closed forms share."""
+"""The fractional power of eigenvalues, which all closed forms and tables share; free of torch."""
 
 from __future__ import annotations
 

@@ -157,7 +157,10 @@ def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = Fa
         held = str(len(own)) if quick else f"{(own['verdict'] == HOLDS).sum()} of {len(own)}"
         text = rf"\parbox[t]{{0.62\linewidth}}{{{escape(str(claim))}\strut}}"
         rows.append([text, escape(own["subtable"].iloc[0]), held, verdict])
-    notes = ["Each check compares measured numbers; the CSV beside this file gives their values."]
+    notes = [
+        "Each check compares measured numbers, means without their spread; the CSV beside this file"
+        " gives their values."
+    ]
     if quick:
         notes.append(escape(QUICK_RULE) + ".")
     if frame["column"].str.contains("(published)", regex=False).any():

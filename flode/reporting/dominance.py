@@ -8,17 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from flode.fractional import fractional
 from flode.reporting.records import Runs, Summary, summarise
 
 #: Largest eigenvalue of the SNA of an undirected graph with an edge.
 LAMBDA_N = 1.0
-
-
-def fractional(eigenvalue: float, exponent: np.ndarray | float) -> np.ndarray | float:
-    """``f_α(λ) = sign(λ)|λ|^α``."""
-    if eigenvalue == 0:  # 0^α = 0 for every α, negative ones too
-        return np.zeros_like(exponent, dtype=float)[()]
-    return np.sign(eigenvalue) * np.abs(eigenvalue) ** exponent
 
 
 def spectrum_of_w(run: Runs, record: Mapping[str, Any]) -> np.ndarray:

@@ -7,7 +7,7 @@ from math import gcd
 import numpy as np
 from scipy import sparse
 
-from flode.spectral.fractional import fractional
+from flode.fractional import fractional
 from flode.spectral.sna import adjacency
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from flode.fractional import fractional
 from flode.spectral.factors import TOLERANCE, Factors
-from flode.spectral.fractional import fractional
 from flode.spectral.measures import normalized_dirichlet_energy
 
 #: s of ``x' = s · L^α x W`` (paper, Section 5): the fractional heat and Schrödinger equations.
+#: Models are trained with -i, as the paper's are: ``flode.FLODE`` has ``sign=-1``.
 EQUATIONS = {"heat": -1.0, "schroedinger": 1j}
 
 

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from flode.experiments.validation import ConfigurationError
+from flode.reporting.reproduction import reproduction_table
 from flode.reporting.stages import make_table
 from flode.reporting.tidy import COLUMNS, tidy_frame, write_table
 from tests.configuration import catalogue
@@ -79,6 +80,13 @@ def test_the_summary_counts_verdicts_and_lists_what_was_not_reproduced(made):
     assert r"all & 3 & 1 & 1 & 1 & 2 \\" in tex
     assert "3 of the 6 numbers that were measured are reproduced, of 8 published" in tex
     assert r"s, exponent, Cora & 80.0000$\pm$1.0000 & 81.0000$\pm$1.0000 & higher" in tex
+
+
+def test_a_rankings_numbers_of_flode_are_those_of_its_places():
+    rows = ["1st: GREAD", "2nd: FLODE", "FLODE"]  # the last one was not run, and has no place
+    ranking = tidy_frame([record("summary", row, "Cora", "reproduced") for row in rows])
+    found = reproduction_table("own", {"tables": {"summary": "ranking"}}, {"summary": ranking})
+    assert found["row"].tolist() == rows[1:]
 
 
 def test_a_table_that_is_missing_leaves_its_numbers_out(made, tmp_path):
