@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from decimal import Decimal
 
 import yaml
+
+from flode.experiments.validation import did_you_mean
 
 #: Every hyperparameter and its short form in configuration names, in the order of a name.
 SHORT_NAMES = {
@@ -95,11 +96,9 @@ def parse_configuration(name: str) -> dict:
                 f" '{DEFAULT}' and for example 'exponent=1,layers=16'"
             )
         if key not in _LONG_NAMES:
-            close = difflib.get_close_matches(key, _LONG_NAMES, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise ValueError(
-                f"configuration {name!r}: unknown key {key!r}{hint}; allowed are"
-                f" {', '.join(_LONG_NAMES)}"
+                f"configuration {name!r}: unknown key {key!r}{did_you_mean(key, _LONG_NAMES)};"
+                f" allowed are {', '.join(_LONG_NAMES)}"
             )
         if _LONG_NAMES[key] in values:
             raise ValueError(f"configuration {name!r}: {key!r} is given twice")

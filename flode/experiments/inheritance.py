@@ -5,10 +5,9 @@ Light on purpose, as the configuration is read in the Snakefile.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
-from flode.experiments.validation import ConfigurationError
+from flode.experiments.validation import ConfigurationError, did_you_mean
 
 
 def completed_variants(variants: Mapping[str, Mapping]) -> dict[str, dict]:
@@ -25,10 +24,9 @@ def completed_variants(variants: Mapping[str, Mapping]) -> dict[str, dict]:
             continue
         other, alone = spec["like"], [one for one, found in variants.items() if "like" not in found]
         if other not in alone:
-            close = difflib.get_close_matches(other, alone, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise ConfigurationError(
-                f"variants.{name}.like is {other!r}{hint}; allowed are {', '.join(alone)}"
+                f"variants.{name}.like is {other!r}{did_you_mean(other, alone)}; allowed are"
+                f" {', '.join(alone)}"
             )
         own = {key: value for key, value in spec.items() if key != "like"}
         for key in ("generator", "hyperparameters"):

@@ -18,6 +18,12 @@ class ConfigurationError(ValueError):
     """The configuration is not as it must be; the message names key, value and what is allowed."""
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`` (did you mean '…'?)``, of the name that is nearest; nothing where none is near."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
 def as_yaml(value):
     """A value of the command line as YAML reads it from a file: Snakemake leaves the values inside
     ``--config key='{...}'`` as text, ``1`` as ``"1"``."""
@@ -121,11 +127,9 @@ def _message(error: ValidationError, where: str) -> str:
     if error.validator == "additionalProperties" and isinstance(schema, dict):
         known = list(schema.get("properties", {}))
         unknown = [name for name in value if name not in known]
-        close = difflib.get_close_matches(str(unknown[0]), known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
         return (
-            f"{place}: unknown key {unknown[0]!r} (value {value[unknown[0]]!r}){hint} Allowed are"
-            f" {', '.join(known)}"
+            f"{place}: unknown key {unknown[0]!r}{did_you_mean(str(unknown[0]), known)}, value"
+            f" {value[unknown[0]]!r}; allowed are {', '.join(known)}"
         )
     if error.validator == "required":
         missing = [name for name in error.validator_value if name not in value]

@@ -6,7 +6,6 @@ Light on purpose: the Snakefile reads it, so nothing here imports torch.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from flode.experiments.hyperparameters import (
     parse_configuration,
 )
 from flode.experiments.inheritance import completed_variants
-from flode.experiments.validation import ConfigurationError, Schema
+from flode.experiments.validation import ConfigurationError, Schema, did_you_mean
 
 #: Keys of a variant that say how its graph is built from raw files.
 _BUILD_KEYS = tuple(
@@ -440,10 +439,9 @@ class Variants:
     def _lookup(self, group: str, name: str, where: str) -> None:
         known = self.config[group]
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise ConfigurationError(
-                f"{where}: there is no {name!r} among {group}{hint}; there are {', '.join(known)}"
+                f"{where}: there is no {name!r} among {group}{did_you_mean(name, known)}; there are"
+                f" {', '.join(known)}"
             )
 
 
