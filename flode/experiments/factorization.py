@@ -14,6 +14,9 @@ from flode.devices import memory_advice, resolve_device
 from flode.spectral import Factors, factorize, sna
 from flode.spectral.factors import EXACT_NODES
 
+#: In which an exact factorisation computes.
+PRECISIONS = {"double": torch.float64, "single": torch.float32}
+
 logger = logging.getLogger("flode.factors")
 
 
@@ -28,7 +31,8 @@ def factorize_graphs(
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
 
     Raises:
-        ValueError: a damaged graph file, or a device that is not there.
+        ValueError: a damaged graph file, a device that is not there, or single precision for a
+            graph that is not factorised whole.
         MemoryError: too little memory; the message says which setting to change.
     """
     total, where = count_graphs(graph_file), resolve_device(device)
@@ -39,7 +43,12 @@ def factorize_graphs(
         advice = _advice(settings, graph, where)
         with memory_advice(f"factorisation of {graph_file} on {where}", advice):
             factors = factorize(
-                laplacian, settings["rank"], settings["tolerance"], where, settings["seed"]
+                laplacian,
+                settings["rank"],
+                settings["tolerance"],
+                where,
+                settings["seed"],
+                PRECISIONS[settings.get("precision", "double")],
             )
         logger.info(
             "graph %d of %d: %d nodes, rank %d, %s, explained variance %.4f, %.1f s",

@@ -299,14 +299,17 @@ class Variants:
     def factor_settings(self, variant: str) -> dict:
         """Settings of the factorisation stage."""
         spec = self.config["variants"][variant]
+        factors = {**self.config["factors"], **spec.get("factors", {})}
         return _in_order(
             {
                 "version": versions.FACTORS,
-                "tolerance": self.config["factors"]["tolerance"],
+                "tolerance": factors["tolerance"],
                 "rank": spec.get("rank"),
                 "flow": spec.get("flow", "target_to_source"),
                 "seed": self.config["seed"],
             }
+            # No key where it is double: the settings of factors that are there stay what they were.
+            | ({"precision": "single"} if factors["precision"] == "single" else {})
         )
 
     def statistics_settings(self, variant: str) -> dict:
@@ -369,7 +372,7 @@ class Variants:
     def _check_variant(self, variant: str) -> None:
         spec = self.config["variants"][variant]
         self._lookup("datasets", spec["dataset"], f"variants.{variant}")
-        common = {"dataset", "flow", "rank", "hyperparameters"}
+        common = {"dataset", "factors", "flow", "rank", "hyperparameters"}
         generated = self.is_generated(variant)
         allowed = common | ({"generator"} if generated else set(_BUILD_KEYS))
         unfit = [key for key in spec if key not in allowed]

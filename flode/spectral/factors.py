@@ -188,8 +188,9 @@ def factorize(
     tolerance: float = TOLERANCE,
     device: torch.device | str = "cpu",
     seed: int = 0,
+    dtype: torch.dtype = torch.float64,
 ) -> Factors:
-    """Factorise the SNA in float64: ``eigh`` when symmetric, an SVD otherwise.
+    """Factorise the SNA: ``eigh`` when symmetric, an SVD otherwise.
 
     Args:
         laplacian: ``(N, N)`` SNA, sparse.
@@ -200,12 +201,16 @@ def factorize(
         device: where a dense factorisation runs. On CUDA the right singular vectors come from
             ``eigh`` of ``LᵀL``, which is much faster there; values are good to about 1e-8 · σ₁.
         seed: of the subspace iteration's start.
+        dtype: that an exact factorisation computes in. In float32 values that are zero come out
+            near 1e-7, and with a ``tolerance`` of 0 they are kept, as in the paper's program: a
+            small α then takes them for signal.
 
     Returns:
         Factors in float64 on the CPU.
 
     Raises:
-        ValueError: a matrix that is not square or not finite, or a rank out of bounds.
+        ValueError: a matrix that is not square or not finite, a rank out of bounds, or float32 for
+            what subspace iteration factorises.
     """
     laplacian = sparse.csr_array(laplacian, dtype=float)
     num_nodes = laplacian.shape[0]
@@ -216,8 +221,15 @@ def factorize(
     wanted = resolve_rank(rank, num_nodes)
     symmetric = is_symmetric(laplacian)
     iterative = wanted is not None and num_nodes > EXACT_NODES and wanted < num_nodes
-    factor = _subspace if iterative else _exact
-    left, values, right = factor(laplacian, wanted, symmetric, device, seed)
+    if iterative and dtype != torch.float64:
+        raise ValueError(
+            f"dtype is {dtype}; of {num_nodes} nodes and rank {wanted}, which subspace iteration"
+            " factorises, torch.float64 is allowed"
+        )
+    if iterative:
+        left, values, right = _subspace(laplacian, wanted, symmetric, seed)
+    else:
+        left, values, right = _exact(laplacian, symmetric, device, dtype)
     kept = values.abs() > tolerance * values.abs().max() if len(values) else values > 0
     keep = int(kept.sum())
     truncated = wanted is not None and (wanted < keep or (iterative and wanted == keep))
@@ -232,18 +244,23 @@ def factorize(
     )
 
 
-def _exact(laplacian, rank, symmetric, device, seed):
-    dense = torch.from_numpy(laplacian.toarray()).to(device)
+def _exact(laplacian, symmetric, device, dtype):
+    dense = torch.from_numpy(laplacian.toarray()).to(device, dtype)
+    right = None
     if symmetric:
         # Exactly symmetric input: eigh reads one triangle only.
         values, vectors = torch.linalg.eigh((dense + dense.T) / 2)
         order = values.abs().argsort(descending=True, stable=True)
-        return vectors[:, order].cpu(), values[order].cpu(), None
-    if dense.device.type == "cpu":
+        left, values = vectors[:, order], values[order]
+    elif dense.device.type == "cpu" or dtype != torch.float64:
         left, values, right = torch.linalg.svd(dense, full_matrices=False)
-        return left, values, right.T
-    left, values, right = _svd_by_gram(dense)
-    return left.cpu(), values.cpu(), right.cpu()
+        right = right.T
+    else:
+        left, values, right = _svd_by_gram(dense)
+    left, values, right = (
+        part if part is None else part.cpu().double() for part in (left, values, right)
+    )
+    return left, values, right
 
 
 def _svd_by_gram(dense):
@@ -257,7 +274,7 @@ def _svd_by_gram(dense):
     return left / values.clamp(min=torch.finfo(torch.float64).tiny), values, right
 
 
-def _subspace(laplacian, rank, symmetric, device, seed):
+def _subspace(laplacian, rank, symmetric, seed):
     found = (truncated_eigh if symmetric else truncated_svd)(laplacian, rank, seed)
     left, values, *right = map(torch.from_numpy, found)
     return left, values, right[0] if right else None

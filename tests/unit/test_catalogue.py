@@ -339,6 +339,9 @@ def test_settings_change_with_what_they_depend_on_and_nothing_else():
         ({"training": {"splits_per_job": 1}}, (False, False, False)),
         ({"device": "cpu", "threads": 2}, (False, False, False)),
         ({"factors": {"tolerance": 0.001}}, (False, True, False)),
+        ({"factors": {"precision": "single"}}, (False, True, False)),
+        ({"variants": {VARIANT: {"factors": {"precision": "double"}}}}, (False, False, False)),
+        ({"variants": {VARIANT: {"factors": {"tolerance": 0}}}}, (False, True, False)),
         ({"datasets": {"dsbm": {"generator": {"cluster_size": 450}}}}, (True, False, False)),
         ({"hyperparameters": {"shared_weights": False}}, (False, False, True)),
         ({"variants": {VARIANT: {"flow": "source_to_target"}}}, (False, True, True)),
@@ -430,7 +433,7 @@ def test_dataset_and_variant_schemas_agree_with_the_code():
     assert variant["unlabelled"]["enum"] == list(UNLABELLED)
     assert variant["normalization"]["enum"] == list(NORMALIZATIONS)
     own = {field.name for field in dataclasses.fields(Variant)}
-    assert set(variant) == own | {"like", "generator", "flow", "hyperparameters"}
+    assert set(variant) == own | {"like", "factors", "generator", "flow", "hyperparameters"}
 
 
 def test_hyperparameter_schema_and_names_hold_the_same_keys():

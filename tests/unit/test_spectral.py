@@ -174,6 +174,32 @@ def test_values_below_the_tolerance_are_dropped_with_their_vectors(symmetric):
     assert factorize(matrix, tolerance=0.9).rank == 1
 
 
+@pytest.mark.parametrize("symmetric", [False, True], ids=["directed", "undirected"])
+def test_single_precision_leaves_rounding_where_singular_values_are_zero(symmetric):
+    matrix = np.kron(
+        np.ones((4, 4)), np.diag([0.25, 0.11]) if symmetric else [[0, 0.25], [0.11, 0]]
+    )
+    exact, single = (
+        factorize(matrix, tolerance=0, dtype=d) for d in (torch.float64, torch.float32)
+    )
+    assert factorize(matrix).rank == 2
+    assert single.symmetric == symmetric
+    assert single.left.dtype == single.values.dtype == torch.float64
+    assert_allclose(single.values[:2].abs(), [1, 0.44], rtol=1e-6)
+    assert exact.values[2:].abs().max() < 1e-15 < single.values[2:].abs().max() < 1e-6
+    assert_allclose(single.fractional_power(1), matrix, atol=1e-6)
+    entries = [
+        np.abs(factors.fractional_power(0.1)).max() for factors in (factorize(matrix), single)
+    ]
+    assert entries[1] > entries[0] + 0.03
+
+
+def test_what_is_not_factorised_whole_is_so_in_double_precision(monkeypatch):
+    monkeypatch.setattr("flode.spectral.factors.EXACT_NODES", 10)
+    with pytest.raises(ValueError, match=r"dtype is torch\.float32; .* torch\.float64 is allowed"):
+        factorize(sparse.eye_array(12), rank=3, dtype=torch.float32)
+
+
 def test_twins_do_not_raise_the_rank():
     matrix = np.zeros((5, 5))
     matrix[:3, 3:] = 1
