@@ -152,7 +152,7 @@ def test_a_bad_configuration_is_refused_before_any_job(tmp_path):
     write_overlay(folder, TINY, {"hyperparameters": {"learning_rte": 0.1}})
     done = snakemake(folder, "all", check=False)
     assert done.returncode != 0
-    assert "unknown key 'learning_rte' (value 0.1); did you mean 'learning_rate'?" in done.stdout
+    assert "unknown key 'learning_rte' (did you mean 'learning_rate'?), value 0.1" in done.stdout
     assert not (folder / PREFIX).exists()
 
 
