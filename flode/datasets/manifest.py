@@ -45,6 +45,12 @@ class ManifestRow:
                 f"{self.source},{self.path}: neither sha256 nor git_blob_sha1 is given"
             )
 
+    @property
+    def hash(self) -> str:
+        """``sha256:`` or ``git_blob_sha1:`` and the hexadecimal digits."""
+        name = "sha256" if self.sha256 else "git_blob_sha1"
+        return f"{name}:{getattr(self, name)}"
+
 
 def read_manifest(path: str | Path) -> dict[tuple[str, str], ManifestRow]:
     """Read a manifest: CSV with the columns of :data:`COLUMNS`.

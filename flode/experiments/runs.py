@@ -136,6 +136,7 @@ def _run(
         "metric": metric,
         "hyperparameters": dict(hyperparameters),
         "training": {"tf32": settings["tf32"], "flow": settings["flow"]},
+        "origin": settings["origin"],
         "seed": hyperparameters["seed"],
         "quick": settings["quick"],
         "versions": versions() | {"training_stage": settings["version"]},

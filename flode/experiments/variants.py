@@ -312,6 +312,24 @@ class Variants:
             | ({"precision": "single"} if factors["precision"] == "single" else {})
         )
 
+    def origin(self, variant: str) -> dict:
+        """What the graphs and factors of a variant are made of, wherever they lie: the settings of
+        their stages, and the hashes of raw files. Without those of single splits, as fewer or more
+        of them leave a training what it was."""
+        graph = {key: value for key, value in self.graph_settings(variant).items() if key != "files"}
+        if not self.is_generated(variant):
+            dataset = self._registry.datasets[self._dataset_name(variant)]
+            graph["raw"] = (
+                {
+                    file.role: self.manifest[file.source, file.path].hash
+                    for file in dataset.raw_files
+                    if file.role != "splits"
+                }
+                if dataset.generate is None
+                else {"generate": dict(dataset.generate), "seed": self.config["seed"]}
+            )
+        return {"graph": graph, "factors": self.factor_settings(variant)}
+
     def statistics_settings(self, variant: str) -> dict:
         """Settings of the statistics of a variant's (first) graph."""
         name = self._dataset_name(variant)
@@ -345,6 +363,7 @@ class Variants:
                 "flow": self.factor_settings(run.variant)["flow"],
                 "tf32": self.config["training"]["tf32"],
                 "quick": self.config["quick"],
+                "origin": self.origin(run.variant),
             }
         )
 

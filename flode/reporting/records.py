@@ -171,6 +171,8 @@ def settings_of(path: str | Path) -> dict[str, Any]:
         key: content[key] for key in ("variant", "configuration", "dataset", "hyperparameters")
     }
     settings |= {"quick": content.get("quick", False), **content["training"]}
+    if "origin" in content:
+        settings["origin"] = content["origin"]
     if "training_stage" in content.get("versions", {}):
         settings["version"] = content["versions"]["training_stage"]
     return settings
