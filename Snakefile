@@ -14,6 +14,7 @@ from flode.experiments.catalogue import Catalogue, Run, one_of
 from flode.experiments.cleaning import announce_work, computed_files, raw_files
 from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import CONFIGURATION
+from flode.experiments.measured import measured_files
 from flode.experiments.report import Report
 from flode.experiments.validation import ConfigurationError, as_yaml
 
@@ -55,6 +56,7 @@ wildcard_constraints:
 include: "workflow/rules/data.smk"
 include: "workflow/rules/graphs.smk"
 include: "workflow/rules/training.smk"
+include: "workflow/rules/measured.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"

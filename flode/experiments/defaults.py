@@ -50,7 +50,7 @@ def completed(config: Mapping, files: Iterable[str | Path]) -> dict:
 
 
 def located(config: Mapping, home: Path) -> Mapping:
-    """The configuration with each file that it names as it is found: in the working directory or
+    """The configuration with each file or folder that it names as it is found: in the working directory or
     else in the workflow's folder.
 
     Args:
@@ -65,6 +65,8 @@ def located(config: Mapping, home: Path) -> Mapping:
         return str(home / path) if not Path(path).exists() and (home / path).exists() else path
 
     changes: dict = {}
+    if config["measured"] and (measured := find(config["measured"])) != config["measured"]:
+        changes["measured"] = measured
     if (manifest := find(config["data"]["manifest"])) != config["data"]["manifest"]:
         changes["data"] = {"manifest": manifest}
     for name, table in config["tables"].items():

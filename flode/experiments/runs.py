@@ -18,6 +18,7 @@ from flode.experiments.hyperparameters import architecture_keywords, training_ke
 from flode.experiments.models import TrainedModels
 from flode.experiments.progress import Progress
 from flode.experiments.provenance import commit, versions
+from flode.experiments.runfiles import SCHEMA, save_run
 from flode.files import atomic_write
 from flode.locks import claim
 from flode.model import Architecture, Operator
@@ -26,9 +27,6 @@ from flode.training.evaluation import evaluate
 from flode.training.trainer import StackedTrainer, TrainingSettings
 
 logger = logging.getLogger("flode.runs")
-
-#: Layout of a run file.
-SCHEMA = 1
 
 #: A killed training resumes from at most this long ago.
 CHECKPOINT_SECONDS = float(os.environ.get("FLODE_CHECKPOINT_SECONDS", "30"))
@@ -198,8 +196,7 @@ def claim_run(checkpoint: str | Path) -> None:
 
 def write_run(document: dict, path: str | Path, checkpoint: str | Path | None = None) -> None:
     """Write a run file, whole or not at all, then delete the side file."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    save_run(document, path)
     if checkpoint is not None:
         _remove(Path(checkpoint))
 

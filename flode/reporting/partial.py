@@ -21,8 +21,8 @@ from typing import Any
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.checks import SUMMARIES
 from flode.experiments.report import Report
+from flode.experiments.runfiles import fitting, run_files_in, split_range
 from flode.reporting.pages import write_search_page, write_table_page
-from flode.reporting.records import settings_of
 from flode.reporting.report import forget, make_report
 from flode.reporting.series import SERIES
 from flode.reporting.stages import make_figure, make_study, make_table
@@ -235,21 +235,20 @@ class _Partial:
 
     def _find(self, run: Run) -> tuple[list[str], str | None]:
         """Files of a run with its settings: those that tables ask for or, where none is there, what
-        there is of other ranges of splits."""
-        asked = [Path(path) for path in self.catalogue.run_files(run)]
-        others = sorted(asked[0].parent.glob("splits-*-*.json"), key=_range)
-        settings, outdated = self.catalogue.run_settings(run), False
-        for candidates in (asked, others):
-            found, splits = [], set()
-            for path in filter(Path.exists, candidates):
-                own = set(range(*_range(path)))
-                if not _describes(path, settings):
-                    outdated = True
-                elif not own & splits:
-                    found.append(str(path))
-                    splits |= own
-            if found:
-                return found, None
+        there is of other ranges of splits, or what was measured elsewhere."""
+        asked = self.catalogue.run_files(run)
+        folders = [Path(asked[0]).parent]
+        if measured := self.catalogue.config["measured"]:
+            folders.append(Path(measured) / run.variant / run.configuration)
+        settings, outdated = self.catalogue.run_settings(run), []
+        found = fitting(asked, settings)[0]
+        for folder in [] if found else folders:
+            own, others = fitting(run_files_in(folder), settings)
+            outdated += others
+            if _splits(own) > _splits(found):
+                found = own
+        if found:
+            return list(map(str, found)), None
         return [], "it was run with other settings" if outdated else self._reason(run.variant)
 
     def _reason(self, variant: str) -> str:
@@ -265,19 +264,8 @@ def _is_unfinished(path: Path) -> bool:
     return path.exists() and path.stat().st_mtime == _DATE
 
 
-def _range(path: Path) -> tuple[int, int]:
-    """First split of a run file's name, and one past its last."""
-    _, first, last = path.stem.split("-")
-    return int(first), int(last) + 1
-
-
-def _describes(path: Path, settings: Mapping) -> bool:
-    """Whether a run file was made with these settings; a damaged one is left to its reader, which
-    names it."""
-    try:
-        return settings_of(path).items() <= settings.items()
-    except ValueError:
-        return True
+def _splits(files: Iterable[Path]) -> int:
+    return sum(len(split_range(path)) for path in files)
 
 
 def _write_report(config: Mapping[str, Any], work: _Partial, snakefile: str | Path) -> None:

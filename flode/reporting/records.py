@@ -11,25 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from flode.reporting.jsonfiles import read_json, require
+from flode.experiments.runfiles import PERCENT_METRICS, read_run
 
-#: Version of the run files that this module reads.
-SCHEMA = 1
-
-#: Metrics that a run file holds as fractions, and a table shows in percent.
-PERCENT_METRICS = ("accuracy", "auroc")
-
-_KEYS: dict[str, type | tuple[type, ...]] = {
-    "variant": str,
-    "configuration": str,
-    "dataset": str,
-    "metric": str,
-    "hyperparameters": dict,
-    "training": dict,
-    "seed": int,
-    "quick": bool,
-    "records": list,
-}
 #: What the files of one configuration must agree on (device, versions and commit may differ).
 _SHARED = ("dataset", "metric", "hyperparameters", "training", "seed", "quick")
 
@@ -154,28 +137,10 @@ def load_runs(paths: Iterable[str | Path]) -> dict[tuple[str, str], Runs]:
     loaded: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
     # A run that serves two columns of a table may be listed twice.
     for path in dict.fromkeys(map(str, paths)):
-        content = _read(path)
+        content = read_run(path)
         key = content["variant"], content["configuration"]
         loaded.setdefault(key, []).append((path, content))
     return {key: _join(files) for key, files in loaded.items()}
-
-
-def settings_of(path: str | Path) -> dict[str, Any]:
-    """Those of ``Catalogue.run_settings`` that a run file was made with and holds.
-
-    Raises:
-        ValueError: as `load_runs`.
-    """
-    content = _read(path)
-    settings = {
-        key: content[key] for key in ("variant", "configuration", "dataset", "hyperparameters")
-    }
-    settings |= {"quick": content.get("quick", False), **content["training"]}
-    if "origin" in content:
-        settings["origin"] = content["origin"]
-    if "training_stage" in content.get("versions", {}):
-        settings["version"] = content["versions"]["training_stage"]
-    return settings
 
 
 def _join(files: list[tuple[str, dict[str, Any]]]) -> Runs:
@@ -209,52 +174,3 @@ def _join(files: list[tuple[str, dict[str, Any]]]) -> Runs:
         records=tuple(sorted(records, key=lambda record: record["split"])),
         files=tuple(path for path, _ in files),
     )
-
-
-def _read(path: str | Path) -> dict[str, Any]:
-    content = read_json(path)
-    schema = content.get("schema")
-    if schema != SCHEMA:
-        raise ValueError(f"{path}: schema is {schema!r}; allowed: {SCHEMA}")
-    for key, kind in _KEYS.items():
-        require(content, key, kind, str(path))
-    _check_name(Path(path), content)
-    if content["metric"] not in PERCENT_METRICS:
-        allowed = " or ".join(PERCENT_METRICS)
-        raise ValueError(f"{path}: metric is {content['metric']!r}; allowed: {allowed}")
-    if not content["records"]:
-        raise ValueError(f"{path}: records is empty; allowed: one record a split, at least one")
-    for index, record in enumerate(content["records"]):
-        _check_record(record, f"{path}: records[{index}]")
-    return content
-
-
-def _check_name(path: Path, content: Mapping[str, Any]) -> None:
-    """``<variant>/<configuration>/splits-<first>-<last>.json`` must hold what it says."""
-    if not re.fullmatch(r"splits-\d+-\d+\.json", path.name) or len(path.parts) < 3:
-        return
-    for key, expected in zip(("configuration", "variant"), path.parts[-2:-4:-1], strict=True):
-        if content[key] != expected:
-            raise ValueError(
-                f"{path}: {key} is {content[key]!r}, but the file's path says {expected!r}; delete"
-                " the file to have it made again"
-            )
-
-
-def _check_record(record: Any, where: str) -> None:
-    if not isinstance(record, dict):
-        raise ValueError(f"{where} is {record!r}; allowed: a JSON object")
-    require(record, "split", int, where, lambda split: split >= 0, "an integer from 0")
-    if record.get("diverged_at") is not None:
-        require(
-            record, "diverged_at", int, where, lambda epoch: epoch >= 1, "an epoch from 1, or null"
-        )
-        if record.get("best_epoch") is None:  # it ended before it had a result
-            for subset in ("train", "validation", "test"):
-                allowed = "null, as the split has no best_epoch"
-                require(record, subset, type(None), where, allowed=allowed)
-            return
-    for subset in ("train", "validation", "test"):
-        require(
-            record, subset, (int, float), where, lambda x: 0 <= x <= 1, "a fraction from 0 to 1"
-        )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from flode.reporting.jsonfiles import read_json, require
+from flode.jsonfiles import read_json, require
 from flode.reporting.layout import DEFAULT, Column, RowBlock, Subtable, parse_rows
 from flode.reporting.published import NOTHING, Published, cells
 from flode.reporting.tidy import Reasons, Record, add_note, add_reason, new_record, tidy_frame

@@ -6,7 +6,7 @@ from tests.configuration import ROOT
 
 ROOMS = ("spectral", "datasets", "model", "training", "experiments", "reporting")
 #: Modules that any room may use; they use none.
-TOOLS = ("devices", "files", "fractional", "locks", "logs", "paths", "versions")
+TOOLS = ("devices", "files", "fractional", "jsonfiles", "locks", "logs", "paths", "versions")
 
 
 def imports(path):

@@ -1,0 +1,47 @@
+# Runs that were trained before: taken where `measured` names a folder of them, and collected into it.
+
+
+# Before `train` where such a run is there; no graph is needed then, and no GPU.
+rule take_run:
+    input:
+        lambda wildcards: measured_files(
+            catalogue,
+            Run(wildcards.variant, wildcards.configuration),
+            wildcards.first,
+            wildcards.last,
+        )
+        or f"{config['measured']}/none",
+    output:
+        run=f"{RESULTS}/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.json",
+    log:
+        f"{RESULTS}/logs/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.log",
+    wildcard_constraints:
+        variant=one_of(catalogue.variants if config["measured"] else []),
+    localrule: True
+    params:
+        settings=lambda wildcards: catalogue.train_settings(
+            Run(wildcards.variant, wildcards.configuration)
+        ),
+        splits=lambda wildcards: catalogue.splits(
+            wildcards.variant, wildcards.first, wildcards.last
+        ),
+    message:
+        "Taking {wildcards.variant}, {wildcards.configuration}, splits {wildcards.first} to {wildcards.last}"
+    script:
+        "../scripts/take_run.py"
+
+
+ruleorder: train_keeping_models > take_run > train
+
+
+# What has been trained under results/runs, copied to that folder.
+rule collect:
+    log:
+        f"{RESULTS}/logs/collect.log",
+    localrule: True
+    params:
+        folder=config["measured"] or "results/measured",
+    message:
+        "Collecting runs in {params.folder}"
+    script:
+        "../scripts/collect.py"
