@@ -50,8 +50,8 @@ def completed(config: Mapping, files: Iterable[str | Path]) -> dict:
 
 
 def located(config: Mapping, home: Path) -> Mapping:
-    """The configuration with each file or folder that it names as it is found: in the working directory or
-    else in the workflow's folder.
+    """The configuration with each file or folder that it names as it is found: in the working
+    directory or else in the workflow's.
 
     Args:
         config: the configuration, which follows its schema.

@@ -80,7 +80,7 @@ def take_run(files: Sequence[str], splits: Iterable[int], output: str | Path) ->
     documents, wanted = [read_run(path) for path in files], set(splits)
     records = [record for document in documents for record in document["records"]]
     facts = {key: _common([document.get(key) for document in documents]) for key in _FACTS}
-    versions = [document["versions"] for document in documents]
+    versions = [document.get("versions", {}) for document in documents]
     facts["versions"] = {key: _common([each.get(key) for each in versions]) for key in versions[0]}
     chosen = sorted(
         (record for record in records if record["split"] in wanted), key=lambda one: one["split"]

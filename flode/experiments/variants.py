@@ -316,7 +316,9 @@ class Variants:
         """What the graphs and factors of a variant are made of, wherever they lie: the settings of
         their stages, and the hashes of raw files. Without those of single splits, as fewer or more
         of them leave a training what it was."""
-        graph = {key: value for key, value in self.graph_settings(variant).items() if key != "files"}
+        graph = {
+            key: value for key, value in self.graph_settings(variant).items() if key != "files"
+        }
         if not self.is_generated(variant):
             dataset = self._registry.datasets[self._dataset_name(variant)]
             graph["raw"] = (

@@ -9,11 +9,12 @@ from typing import Any
 import pandas as pd
 
 from flode.experiments.readings import DOMINANCE, OF_GRAPHS
+from flode.experiments.runfiles import PERCENT_METRICS
 from flode.reporting.dominance import frequency_dominance
 from flode.reporting.frequency import no_lambda_1
 from flode.reporting.layout import DEFAULT, Column, Subtable
 from flode.reporting.published import DISAGREE, Published, cells
-from flode.reporting.records import PERCENT_METRICS, Runs
+from flode.reporting.records import Runs
 from flode.reporting.search import best_configuration
 from flode.reporting.statistics import Statistics
 from flode.reporting.tidy import (

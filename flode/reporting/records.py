@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flode.experiments.runfiles import PERCENT_METRICS, read_run
+from flode.experiments.runfiles import read_run
 
 #: What the files of one configuration must agree on (device, versions and commit may differ).
 _SHARED = ("dataset", "metric", "hyperparameters", "training", "seed", "quick")

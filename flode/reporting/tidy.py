@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.runfiles import PERCENT_METRICS
 from flode.files import atomic_write, naming_damage
 from flode.reporting.layout import Column, Subtable
 from flode.reporting.published import Published
-from flode.reporting.records import PERCENT_METRICS, Runs, Summary
+from flode.reporting.records import Runs, Summary
 from flode.reporting.verdicts import NOT_RUN, QUICK_RUN
 
 #: Columns of a tidy table, in order.

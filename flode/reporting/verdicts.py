@@ -7,8 +7,9 @@ from decimal import Decimal
 
 from scipy.stats import t as student_t
 
+from flode.experiments.runfiles import PERCENT_METRICS
 from flode.reporting.published import DISAGREE, Published, decimals
-from flode.reporting.records import PERCENT_METRICS, Summary
+from flode.reporting.records import Summary
 
 REPRODUCED = "reproduced"
 HIGHER = "higher"

@@ -128,6 +128,43 @@ def test_train_keeping_models(folder):
     assert right[graph.test[0]].mean() == pytest.approx(record["test"])
 
 
+def test_take_run(folder):
+    """In place of a training while it is asked for; then it is trained here after all."""
+    put_runs(folder, [Run(VARIANT)])
+    (file,) = CATALOGUE.run_files(Run(VARIANT))
+    (folder / PREFIX / "runs").rename(folder / "before")
+    write_overlay(folder, TINY, {"measured": "before"})
+    run_alone(folder, "take_run", file)
+    taken = json.loads((folder / file).read_text())
+    (source,) = taken.pop("taken_from")
+    assert source == file.replace(f"{PREFIX}/runs", "before")
+    before = json.loads((folder / source).read_text())
+    assert taken["records"] == before["records"]
+    assert taken["origin"] == before["origin"]
+    assert "Nothing to be done" in snakemake(folder, "-n", file).stdout
+    other = file.replace("default", "layers=2")
+    assert "Training dsbm" in snakemake(folder, "-n", other).stdout
+    write_overlay(folder, TINY)
+    assert "Training dsbm" in snakemake(folder, "-n", file).stdout
+
+
+def test_collect(folder):
+    run, whole = Run(VARIANT, "layers=4"), merge(TINY, {"quick": False})
+    write_overlay(folder, whole)
+    put_graphs(folder)
+    put_factors(folder)
+    (file,) = CATALOGUE.run_files(run)
+    run_alone(folder, "train", file)
+    done = run_alone(folder, "collect", "collect")
+    assert "run files added: 1; there already: 0; removed: 0; left out: 0" in done.stdout
+    kept = file.replace(f"{PREFIX}/runs", "results/measured")
+    assert (folder / kept).read_bytes() == (folder / file).read_bytes()
+    (folder / file).unlink()
+    write_overlay(folder, whole, {"measured": "results/measured"})
+    run_alone(folder, "take_run", file)
+    assert json.loads((folder / file).read_text())["taken_from"] == [kept]
+
+
 def test_table(folder):
     put_runs(folder, catalogue(TINY).table_runs("dsbm"))
     run_alone(folder, "table", f"{PREFIX}/tables/dsbm.tex")

@@ -337,12 +337,12 @@ def test_settings_change_with_what_they_depend_on_and_nothing_else():
     graph, factors, training = settings({})
     for overlay, changed in [
         ({"training": {"splits_per_job": 1}}, (False, False, False)),
-        ({"device": "cpu", "threads": 2}, (False, False, False)),
-        ({"factors": {"tolerance": 0.001}}, (False, True, False)),
-        ({"factors": {"precision": "single"}}, (False, True, False)),
+        ({"device": "cpu", "threads": 2, "measured": "x"}, (False, False, False)),
+        ({"factors": {"tolerance": 0.001}}, (False, True, True)),
+        ({"factors": {"precision": "single"}}, (False, True, True)),
         ({"variants": {VARIANT: {"factors": {"precision": "double"}}}}, (False, False, False)),
-        ({"variants": {VARIANT: {"factors": {"tolerance": 0}}}}, (False, True, False)),
-        ({"datasets": {"dsbm": {"generator": {"cluster_size": 450}}}}, (True, False, False)),
+        ({"variants": {VARIANT: {"factors": {"tolerance": 0}}}}, (False, True, True)),
+        ({"datasets": {"dsbm": {"generator": {"cluster_size": 450}}}}, (True, False, True)),
         ({"hyperparameters": {"shared_weights": False}}, (False, False, True)),
         ({"variants": {VARIANT: {"flow": "source_to_target"}}}, (False, True, True)),
     ]:
