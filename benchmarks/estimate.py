@@ -26,6 +26,7 @@ from flode.datasets.graph import Graph
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import architecture_keywords
+from flode.experiments.runfiles import run_files_in
 from flode.model import Architecture, Features, choose_path
 from flode.spectral import Factors
 from flode.spectral.factors import resolve_rank
@@ -98,11 +99,14 @@ def targets(catalogue: Catalogue) -> dict[str, list[Run]]:
 
 
 def measured(catalogue: Catalogue, run: Run, results: Path) -> Measured:
-    """What the files of a run say, of whatever splits; each split counts once."""
+    """What the files of a run say, of whatever splits, those of ``measured`` too where it names a
+    folder; each split counts once."""
     found, known = Measured(), set()
     asked = [results / Path(name).relative_to(catalogue.results)
              for name in catalogue.run_files(run)]  # fmt: skip
-    others = sorted(asked[0].parent.glob("splits-*-*.json"))
+    others = run_files_in(asked[0].parent)
+    if folder := catalogue.config["measured"]:
+        others += run_files_in(Path(folder, run.variant, run.configuration))
     for path in filter(Path.exists, dict.fromkeys([*asked, *others])):
         document = json.loads(path.read_text(encoding="utf-8"))
         splits = {record["split"] for record in document["records"]}
@@ -114,8 +118,9 @@ def measured(catalogue: Catalogue, run: Run, results: Path) -> Measured:
         found.epochs += sum(record["epochs"] for record in document["records"])
         found.seconds += document["threads"] * seconds
         found.path = document["records"][0]["path"]
-        benchmark = results / "benchmarks" / path.relative_to(results).with_suffix(".tsv")
-        if benchmark.exists():
+        name = Path(*path.parts[-3:]).with_suffix(".tsv")
+        benchmark = results / "benchmarks" / "runs" / name
+        if path.is_relative_to(results / "runs") and benchmark.exists():
             wall = float(benchmark.read_text().splitlines()[1].split("\t")[0])
             if wall > seconds:  # less where the job resumed from a checkpoint
                 found.startup.append(wall - seconds)
@@ -280,9 +285,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--configfile", help="an overlay")
     parser.add_argument("--results", type=Path, help="folder of the run files; the configuration's")
+    parser.add_argument("--measured", help="folder of further run files; the configuration's")
     parser.add_argument("--gpu", type=float, metavar="TFLOPS", help="rate of a GPU's products")
     options = parser.parse_args(arguments)
-    catalogue = Catalogue(configuration(options.configfile), ROOT / "workflow" / "schemas")
+    config = configuration(options.configfile)
+    config["measured"] = options.measured or config["measured"]
+    catalogue = Catalogue(config, ROOT / "workflow" / "schemas")
     by_target = targets(catalogue)
     every = dict.fromkeys(run for runs in by_target.values() for run in runs)
     estimate = Estimate(catalogue, every, options.results or ROOT / catalogue.results)

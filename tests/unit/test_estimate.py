@@ -35,7 +35,7 @@ def test_a_run_in_parts_counts_each_split_once(tmp_path):
         records = [one | {"split": split} for split in range(first, last + 1)]
         path.write_text(json.dumps({"threads": 1, "records": records}))
     found = measured(catalogue(), CORA, tmp_path)
-    assert (found.splits, found.seconds, found.epochs) == (4, 40.0, 1600)
+    assert (found.splits, found.seconds, found.epochs) == (5, 50.0, 2000)
 
 
 def test_measured_and_estimated_times(tmp_path):
@@ -60,6 +60,15 @@ def test_what_is_missing_of_a_run_is_estimated(tmp_path):
     put(tmp_path, CHAMELEON, seconds=30.0, splits=4)
     estimate = Estimate(catalogue(), [CHAMELEON], tmp_path)
     assert estimate.seconds(CHAMELEON) == pytest.approx(6 * 30)
+
+
+def test_runs_measured_elsewhere_count_too(tmp_path):
+    put(tmp_path, CHAMELEON, seconds=30.0, splits=4)
+    found = catalogue({"measured": str(tmp_path / "before" / "runs")})
+    put(tmp_path / "before", CHAMELEON, seconds=20.0, splits=10)
+    here = Estimate(found, [CHAMELEON], tmp_path)
+    assert here.seconds(CHAMELEON) == pytest.approx(6 * 30)  # those trained here come first
+    assert Estimate(found, [CHAMELEON], tmp_path / "none").seconds(CHAMELEON) == 0
 
 
 def test_a_graph_of_unknown_size_is_said_to_be_left_out(tmp_path, monkeypatch):
