@@ -5,9 +5,12 @@ import re
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
+from flode.experiments.runfiles import run_files_in
+from flode.reporting.records import load_runs
 from tests.configuration import ROOT
 from tests.workflow_runner import command, environment, snakemake, working_copy
 
@@ -82,6 +85,37 @@ def test_a_graph_a_model_and_an_ablation_row_are_added_as_described(tmp_path):
     printed = snakemake(folder, "-n", "results/mine/tables/ablation.tex").stdout
     added = set(re.findall(r"Training chameleon-directed, (\S*sign=1\S*), splits", printed))
     assert added == {"sign=1," + f"layers={n}" for n in (2, 3, 4, 6)} | {"sign=1"}
+
+
+REAL_GRAPHS = re.findall(
+    r"^\| ([A-Z][a-z]+)(?:, (directed|undirected))?(?: \(AUROC\))?(, \w+ splits)?( †)?"
+    r" \| (\S+ ± \S+) \| (\S+) ± \S+ \|",
+    README,
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(
+    ("title", "direction", "splits", "gone", "shown", "published"), REAL_GRAPHS
+)
+def test_accuracies_are_those_of_the_measured_runs(
+    title, direction, splits, gone, shown, published
+):
+    variant = "-".join(filter(None, [title.lower(), direction]))
+    files = run_files_in(ROOT / "results" / "measured" / variant / "default")
+    assert bool(gone) == (not files), "† marks numbers whose run files are not kept"
+    if files:
+        (runs,) = load_runs(files).values()
+        score = runs.score()
+        assert f"{score.mean:.1f} ± {score.std:.1f}" == shown
+        assert bool(splits) == (score.n < 10)
+    table = pd.read_csv(ROOT / "config" / "published" / "node_classification_full.csv")
+    own = table[(table["row"] == "FLODE") & (table["column"] == title)]
+    assert float(published) in own["mean"].tolist()
+
+
+def test_all_rows_of_that_table_are_found():
+    assert len(REAL_GRAPHS) == 10
 
 
 @pytest.mark.parametrize("name", ["CITATION.cff", "CHANGELOG.md"])
