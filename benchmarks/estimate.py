@@ -11,7 +11,6 @@ the few jobs that do not train are left out.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
@@ -26,7 +25,8 @@ from flode.datasets.graph import Graph
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import architecture_keywords
-from flode.experiments.runfiles import run_files_in
+from flode.experiments.measured import TAKEN
+from flode.experiments.runfiles import most_splits, read_run, run_files_in
 from flode.model import Architecture, Features, choose_path
 from flode.spectral import Factors
 from flode.spectral.factors import resolve_rank
@@ -101,26 +101,25 @@ def targets(catalogue: Catalogue) -> dict[str, list[Run]]:
 def measured(catalogue: Catalogue, run: Run, results: Path) -> Measured:
     """What the files of a run say, of whatever splits, those of ``measured`` too where it names a
     folder; each split counts once."""
-    found, known = Measured(), set()
+    found = Measured()
     asked = [results / Path(name).relative_to(catalogue.results)
              for name in catalogue.run_files(run)]  # fmt: skip
-    others = run_files_in(asked[0].parent)
+    candidates = [asked, run_files_in(asked[0].parent)]
     if folder := catalogue.config["measured"]:
-        others += run_files_in(Path(folder, run.variant, run.configuration))
-    for path in filter(Path.exists, dict.fromkeys([*asked, *others])):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        splits = {record["split"] for record in document["records"]}
-        if splits & known:
-            continue
-        known |= splits
-        seconds = sum(record["seconds"] for record in document["records"])
-        found.splits += len(document["records"])
-        found.epochs += sum(record["epochs"] for record in document["records"])
-        found.seconds += document["threads"] * seconds
-        found.path = document["records"][0]["path"]
-        name = Path(*path.parts[-3:]).with_suffix(".tsv")
-        benchmark = results / "benchmarks" / "runs" / name
-        if path.is_relative_to(results / "runs") and benchmark.exists():
+        candidates.append(run_files_in(Path(folder, run.variant, run.configuration)))
+    for path in most_splits(candidates, catalogue.run_settings(run))[0]:
+        document = read_run(path)
+        records = document["records"]
+        seconds = sum(one["seconds"] for one in records)
+        found.splits += len(records)
+        found.epochs += sum(one["epochs"] for one in records)
+        found.seconds += sum(
+            one.get("threads", document["threads"]) * one["seconds"] for one in records
+        )
+        found.path = records[0]["path"]
+        benchmark = results / "benchmarks/runs" / Path(*path.parts[-3:]).with_suffix(".tsv")
+        own = path.is_relative_to(results / "runs") and TAKEN not in document
+        if own and benchmark.exists():
             wall = float(benchmark.read_text().splitlines()[1].split("\t")[0])
             if wall > seconds:  # less where the job resumed from a checkpoint
                 found.startup.append(wall - seconds)

@@ -48,6 +48,11 @@ class Catalogue(Variants):
         config = without_removed(config)
         Schema(Path(schemas) / "config.schema.yaml").check(config)
         config = located(config, Path(schemas).parents[1])
+        if config["measured"] and not Path(config["measured"]).is_dir():
+            raise ConfigurationError(
+                f"measured is {config['measured']!r}, which is no folder; allowed are null and a"
+                " folder of run files, <variant>/<configuration>/splits-<first>-<last>.json"
+            )
         super().__init__(config, Schema(Path(schemas) / "hyperparameters.schema.yaml"))
         self.config["tables"] = self._named_columns()
         check_generated(self)

@@ -10,27 +10,28 @@ Light on purpose: the Snakefile reads it, so nothing here imports torch.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.runfiles import (
-    fitting,
+    first_split,
+    of_settings,
     read_run,
     run_files_in,
     save_run,
-    settings_of,
     split_range,
 )
 from flode.experiments.validation import ConfigurationError
 
 logger = logging.getLogger("flode.measured")
 
-#: Facts of a training by which no run is known.
-_FACTS = ("device", "threads", "commit")
+#: Who trained: of a run file, or of a record of it where its splits come from several files.
+_FACTS = ("versions", "device", "threads", "commit")
 
 #: Key of a run file that was not trained here: the files it was taken from.
-_TAKEN = "taken_from"
+TAKEN = "taken_from"
 
 
 def measured_files(catalogue: Catalogue, run: Run, first: str, last: str) -> list[str]:
@@ -40,119 +41,155 @@ def measured_files(catalogue: Catalogue, run: Run, first: str, last: str) -> lis
         first, last: of the splits asked for.
 
     Returns:
-        Files that hold these splits together, each split once. None where the folder is not given,
-        lacks a split, or has them of other settings only; where the run's models are to be kept;
-        and where the run has been trained here.
-
-    Raises:
-        ConfigurationError: a damaged file; it is named.
+        Files that hold these splits together. None where the folder is not given, lacks a split, or
+        has it of other settings only; where the run's models are to be kept; and where the run has
+        been trained here with its settings. A damaged file is not left out: a training for hours is
+        no way to tell of it.
     """
-    folder, settings = catalogue.config["measured"], catalogue.run_settings(run)
-    if not folder or catalogue.keeps_models(run):
+    folder = catalogue.config["measured"]
+    if not folder:
         return []
-    wanted = set(catalogue.splits(run.variant, first, last))
+    try:
+        settings = catalogue.run_settings(run)
+        left = set(catalogue.splits(run.variant, first, last))
+    except ConfigurationError:  # the training says what is wrong
+        return []
     own = Path(catalogue.results, "runs", *_folder(run), f"splits-{first}-{last}.json")
-    if any(map(_trained_here, fitting([own], settings)[0])):
+    if catalogue.keeps_models(run) or any(map(_trained_here, of_settings([own], settings)[0])):
         return []
-    found, _ = fitting(run_files_in(Path(folder, *_folder(run))), settings)
-    found = [path for path in found if wanted & set(split_range(path))]
-    if not wanted <= {split for path in found for split in split_range(path)}:
-        return []
-    for path in found:
-        try:
-            read_run(path)
-        except ValueError as error:
-            raise ConfigurationError(f"measured: {error}") from error
-    return list(map(str, found))
+    found = []
+    for path in of_settings(run_files_in(Path(folder, *_folder(run))), settings)[0]:
+        if left & set(split_range(path)):
+            found.append(path)
+            left -= set(split_range(path))
+    return [] if left else [str(path) for path in sorted(found, key=first_split)]
 
 
 def take_run(files: Sequence[str], splits: Iterable[int], output: str | Path) -> None:
-    """Write a run file of splits of others, and which they are.
+    """Write a run file of splits of others, and which files these are.
 
     Args:
-        files: see :func:`measured_files`. What they do not agree on, such as the commit, is listed
-            in their order.
+        files: see :func:`measured_files`; a split that several hold is the first one's. What the
+            trainings differ in, such as the commit, the record of each split says.
         splits: those to take.
 
     Raises:
         ValueError: a damaged file, named.
     """
-    documents, wanted = [read_run(path) for path in files], set(splits)
-    records = [record for document in documents for record in document["records"]]
-    facts = {key: _common([document.get(key) for document in documents]) for key in _FACTS}
-    versions = [document.get("versions", {}) for document in documents]
-    facts["versions"] = {key: _common([each.get(key) for each in versions]) for key in versions[0]}
-    chosen = sorted(
-        (record for record in records if record["split"] in wanted), key=lambda one: one["split"]
-    )
-    save_run({**documents[0], **facts, _TAKEN: list(files), "records": chosen}, output)
+    records: dict[int, tuple[Mapping, Mapping]] = {}
+    documents = [read_run(path) for path in files]
+    for document in documents:
+        facts = {key: document[key] for key in _FACTS if key in document}
+        for record in document["records"]:
+            records.setdefault(record["split"], (record, facts | _of_record(record)))
+    chosen = [records[split] for split in splits]
+    common = chosen[0][1]
+    document = {key: value for key, value in documents[0].items() if key not in _FACTS}
+    document["origin"] = _joined_origin([document["origin"] for document in documents], splits)
+    document |= common | {TAKEN: list(files)}
+    document["records"] = [
+        {key: value for key, value in record.items() if key not in _FACTS}
+        | {key: value for key, value in facts.items() if value != common.get(key)}
+        for record, facts in chosen
+    ]
+    save_run(document, output)
     logger.info("%d splits taken from %s", len(chosen), ", ".join(files))
 
 
 def collect_runs(catalogue: Catalogue, folder: str | Path) -> dict[str, int]:
     """Copy what was trained under ``results/runs`` to a folder of measured runs.
 
-    Of a configuration that is there with its present settings, more splits replace fewer; else what
-    is there stays, so that a number once shown keeps its run. What is there of other settings goes.
+    Of a configuration that is there, more splits replace fewer; else what is there stays, so that a
+    number once shown keeps its run.
 
     Args:
         folder: made where it is missing.
 
     Returns:
-        How many run files were added, were there already, were removed, and were left out: of
-        quick runs, of other settings than the configuration's, and of variants it does not have.
+        How many run files were added, were replaced by them, were there already, have no place as
+        the folder has other settings of that run, and were left out: quick runs, those of other
+        settings than the configuration's, of variants it does not have, taken ones, and those that
+        no commit says how to make.
 
     Raises:
-        ValueError: a damaged file, named.
+        ValueError: a damaged file in either folder, named, after all others were collected.
     """
-    counts = dict.fromkeys(("added", "there", "removed", "left_out"), 0)
-    source = Path(catalogue.results) / "runs"
+    counts = dict.fromkeys(("added", "replaced", "there", "no_place", "left_out"), 0)
+    source, damaged = Path(catalogue.results) / "runs", []
     for own in sorted({path.parent for path in source.glob("*/*/splits-*.json")}):
         run = Run(*own.relative_to(source).parts)
-        files = run_files_in(own)
         settings = _settings(catalogue, run)
-        found = [
-            path
-            for path in (fitting(files, settings)[0] if settings else [])
-            if _trained_here(path) and _complete(read_run(path))
-        ]
-        counts["left_out"] += len(files) - len(found)
-        for path in found:
-            _collect(path, Path(folder, *_folder(run)), settings, counts)
+        for path in run_files_in(own):
+            try:
+                if settings is None or not _is_kept(path, settings):
+                    counts["left_out"] += 1
+                else:
+                    _collect(path, Path(folder, *_folder(run)), settings, counts)
+            except ValueError as error:
+                damaged.append(str(error))
     logger.info(
-        "%s: run files added: %d; there already: %d; removed: %d; left out: %d",
+        "%s: run files added: %d; replaced by these: %d; there already: %d; in the way of others:"
+        " %d; left out: %d",
         folder, *counts.values(),
     )  # fmt: skip
+    if damaged:
+        raise ValueError("; ".join(damaged))
     return counts
 
 
 def _collect(path: Path, folder: Path, settings: Mapping, counts: dict[str, int]) -> None:
-    there, outdated = fitting(run_files_in(folder), settings)
+    there, others = of_settings(run_files_in(folder), settings)
+    if others:
+        counts["no_place"] += 1
+        logger.warning(
+            "%s is not collected: %s is of other settings. Remove it to have the new one",
+            path,
+            others[0],
+        )
+        return
     splits = set(split_range(path))
-    shared = [other for other in there if splits & set(split_range(other))]
-    narrower = [other for other in shared if set(split_range(other)) < splits]
-    if shared and shared != narrower:
+    if splits <= {split for other in there for split in _splits(other)}:
         counts["there"] += 1
         return
     save_run(read_run(path), folder / path.name)
     counts["added"] += 1
-    for other in [*outdated, *narrower]:
-        if other.name != path.name:
+    for other in there:
+        if set(split_range(other)) <= splits:
             other.unlink()
-            counts["removed"] += 1
+            counts["replaced"] += 1
+
+
+def _splits(path: Path) -> list[int]:
+    return [record["split"] for record in read_run(path)["records"]]
 
 
 def _trained_here(path: Path) -> bool:
     """A damaged file is left to its reader."""
     try:
-        return _TAKEN not in read_run(path)
+        return TAKEN not in read_run(path)
     except ValueError:
         return True
 
 
-def _complete(content: Mapping) -> bool:
-    """Whether a run file says all by which it can be known elsewhere."""
-    return not content["quick"] and {"origin", "version"} <= settings_of(content).keys()
+def _is_kept(path: Path, settings: Mapping) -> bool:
+    content = read_run(path)
+    committed = re.fullmatch("[0-9a-f]{40}", str(content.get("commit"))) is not None
+    if not committed:
+        logger.warning("%s is not collected: commit is %s", path, content.get("commit"))
+    right = path in of_settings([path], settings)[0]
+    return committed and right and TAKEN not in content and not content["quick"]
+
+
+def _of_record(record: Mapping) -> dict:
+    return {key: record[key] for key in _FACTS if key in record}
+
+
+def _joined_origin(origins: Sequence[Mapping], splits: Iterable[int]) -> dict:
+    """They differ in the splits whose raw files they name."""
+    hashes = {number: hash for one in origins for number, hash in one.get("splits", {}).items()}
+    if not hashes:
+        return dict(origins[0])
+    return {**origins[0], "splits": {str(split): hashes[str(split)] for split in splits}}
 
 
 def _settings(catalogue: Catalogue, run: Run) -> dict | None:
@@ -164,8 +201,3 @@ def _settings(catalogue: Catalogue, run: Run) -> dict | None:
 
 def _folder(run: Run) -> tuple[str, str]:
     return run.variant, run.configuration
-
-
-def _common(values: list):
-    """The value that all have, or all of them."""
-    return values[0] if all(value == values[0] for value in values) else values

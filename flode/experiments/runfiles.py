@@ -20,7 +20,7 @@ SCHEMA = 1
 #: Metrics that a run file holds as fractions, and a table shows in percent.
 PERCENT_METRICS = ("accuracy", "auroc")
 
-_NAME = re.compile(r"splits-\d+-\d+\.json")
+_NAME = re.compile(r"splits-(0|[1-9]\d*)-(0|[1-9]\d*)\.json")
 
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "variant": str,
@@ -56,6 +56,7 @@ def read_run(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"{path}: records is empty; allowed: one record a split, at least one")
     for index, record in enumerate(content["records"]):
         _check_record(record, f"{path}: records[{index}]")
+    _check_splits(Path(path), content)
     return content
 
 
@@ -74,15 +75,31 @@ def settings_of(content: Mapping) -> dict[str, Any]:
     Args:
         content: of a run file.
     """
-    settings = {
-        key: content[key] for key in ("variant", "configuration", "dataset", "hyperparameters")
-    }
-    settings |= {"quick": content.get("quick", False), **content["training"]}
-    if "origin" in content:
-        settings["origin"] = content["origin"]
+    keys = ("variant", "configuration", "dataset", "hyperparameters", "quick", "origin")
+    settings = {key: content[key] for key in keys if key in content} | content["training"]
     if "training_stage" in content.get("versions", {}):
         settings["version"] = content["versions"]["training_stage"]
     return settings
+
+
+def has_settings(content: Mapping, settings: Mapping) -> bool:
+    """Whether a run was made with all of these settings.
+
+    Args:
+        content: of a run file.
+        settings: ``Catalogue.run_settings``, of these splits and perhaps others.
+    """
+    wanted = {key: value for key, value in settings.items() if key != "graphs"}
+    known = wanted["origin"].get("splits", {})
+    numbers = [str(one["split"]) for one in content["records"] if str(one["split"]) in known]
+    return _of_splits(settings_of(content), numbers) == _of_splits(wanted, numbers)
+
+
+def _of_splits(settings: Mapping, numbers: Iterable[str]) -> dict:
+    """Settings with the raw files of these splits only, where each has its own."""
+    origin = settings.get("origin", {})
+    hashes = {number: origin.get("splits", {}).get(number) for number in numbers}
+    return {**settings, "origin": {**origin, "splits": hashes}}
 
 
 def split_range(path: str | Path) -> range:
@@ -91,41 +108,61 @@ def split_range(path: str | Path) -> range:
     return range(int(first), int(last) + 1)
 
 
+def first_split(path: str | Path) -> int:
+    """To sort run files by."""
+    return split_range(path).start
+
+
 def run_files_in(folder: str | Path) -> list[Path]:
-    """The run files of a configuration's folder, by their first split, the widest first."""
+    """The run files of a configuration's folder, those of most splits first."""
     found = (file for file in Path(folder).glob("splits-*.json") if _NAME.fullmatch(file.name))
-    return sorted(found, key=lambda file: (split_range(file).start, -len(split_range(file))))
+    return sorted(found, key=lambda file: (-len(split_range(file)), first_split(file)))
 
 
-def fitting(files: Iterable[str | Path], settings: Mapping) -> tuple[list[Path], list[Path]]:
-    """Run files that are there, share no split, and were made with these settings.
+def of_settings(files: Iterable[str | Path], settings: Mapping) -> tuple[list[Path], list[Path]]:
+    """Of run files, those that are there and were made with these settings, and those of others.
 
     Args:
-        files: of one configuration; of two that share a split the earlier is taken.
-        settings: ``Catalogue.run_settings``.
+        files: of one configuration.
+        settings: ``Catalogue.run_settings`` of all splits.
 
     Returns:
-        Those files, and those of other settings. A damaged one is left to its reader, which names
-        it.
+        Both in the order given. A damaged file is among the first: whoever reads it names it.
     """
-    found: list[Path] = []
-    others: list[Path] = []
-    splits: set[int] = set()
+    groups: tuple[list[Path], list[Path]] = ([], [])
     for path in filter(Path.exists, map(Path, files)):
-        own = set(split_range(path))
-        if not _describes(path, settings):
-            others.append(path)
-        elif not own & splits:
-            found.append(path)
-            splits |= own
-    return found, others
+        try:
+            fits = has_settings(read_run(path), settings)
+        except ValueError:
+            fits = True
+        groups[not fits].append(path)
+    return groups
 
 
-def _describes(path: Path, settings: Mapping) -> bool:
-    try:
-        return settings_of(read_run(path)).items() <= settings.items()
-    except ValueError:
-        return True
+def most_splits(
+    candidates: Iterable[Iterable[str | Path]], settings: Mapping
+) -> tuple[list[Path], list[Path]]:
+    """Of several groups of run files, the one that holds most splits with these settings.
+
+    Args:
+        candidates: groups, of as many splits the first is taken; in a group, of two files that
+            share a split the first.
+        settings: ``Catalogue.run_settings`` of all splits.
+
+    Returns:
+        Files that share no split, and all files of other settings.
+    """
+    best: list[Path] = []
+    outdated: list[Path] = []
+    for files in candidates:
+        right, others = of_settings(files, settings)
+        found: list[Path] = []
+        for path in right:
+            if all(set(split_range(path)).isdisjoint(split_range(other)) for other in found):
+                found.append(path)
+        best = max(best, found, key=lambda group: sum(map(len, map(split_range, group))))
+        outdated += others
+    return best, outdated
 
 
 def _check_name(path: Path, content: Mapping[str, Any]) -> None:
@@ -138,6 +175,19 @@ def _check_name(path: Path, content: Mapping[str, Any]) -> None:
                 f"{path}: {key} is {content[key]!r}, but the file's path says {expected!r}; delete"
                 " the file to have it made again"
             )
+
+
+def _check_splits(path: Path, content: Mapping[str, Any]) -> None:
+    """Each split once, and those that the file's name says."""
+    found = sorted(record["split"] for record in content["records"])
+    if len(set(found)) < len(found):
+        twice = next(split for split in found if found.count(split) > 1)
+        raise ValueError(f"{path}: records has split {twice} twice; allowed: each split once")
+    if _NAME.fullmatch(path.name) and found != list(split_range(path)):
+        raise ValueError(
+            f"{path}: records has splits {', '.join(map(str, found))}, not those that the file's"
+            " name says; delete the file to have it made again"
+        )
 
 
 def _check_record(record: Any, where: str) -> None:

@@ -312,25 +312,24 @@ class Variants:
             | ({"precision": "single"} if factors["precision"] == "single" else {})
         )
 
-    def origin(self, variant: str) -> dict:
+    def origin(self, variant: str, splits: Iterable[int]) -> dict:
         """What the graphs and factors of a variant are made of, wherever they lie: the settings of
-        their stages, and the hashes of raw files. Without those of single splits, as fewer or more
-        of them leave a training what it was."""
-        graph = {
-            key: value for key, value in self.graph_settings(variant).items() if key != "files"
-        }
-        if not self.is_generated(variant):
-            dataset = self._registry.datasets[self._dataset_name(variant)]
-            graph["raw"] = (
-                {
-                    file.role: self.manifest[file.source, file.path].hash
-                    for file in dataset.raw_files
-                    if file.role != "splits"
-                }
-                if dataset.generate is None
-                else {"generate": dict(dataset.generate), "seed": self.config["seed"]}
-            )
-        return {"graph": graph, "factors": self.factor_settings(variant)}
+        their stages and, where there are, the hashes of raw files; of files that hold one split
+        each those of these splits, as a training of some is not of the others."""
+        graph = self.graph_settings(variant)
+        found = {"graph": graph, "factors": self.factor_settings(variant)}
+        if not graph.pop("files", None):
+            return found
+        dataset = self._registry.datasets[self._dataset_name(variant)]
+        if dataset.generate is not None:
+            graph["raw"] = {"generate": dict(dataset.generate), "seed": self.config["seed"]}
+            return found
+        rows = [(file.role, self._registry.manifest_row(file).hash) for file in dataset.raw_files]
+        graph["raw"] = {role: digest for role, digest in rows if role != "splits"}
+        by_split = [digest for role, digest in rows if role == "splits"]
+        if by_split:
+            found["splits"] = {str(split): by_split[split] for split in splits}
+        return found
 
     def statistics_settings(self, variant: str) -> dict:
         """Settings of the statistics of a variant's (first) graph."""
@@ -352,8 +351,9 @@ class Variants:
             | ({"generated": True} if generated else {})
         )
 
-    def run_settings(self, run: Run) -> dict:
-        """Settings of a training, by which its run file is known."""
+    def run_settings(self, run: Run, splits: Iterable[int] | None = None) -> dict:
+        """Settings of a training of some splits, or of all, by which its run file is known."""
+        splits = range(self.num_splits(run.variant)) if splits is None else splits
         return _in_order(
             {
                 "version": versions.TRAINING,
@@ -365,18 +365,18 @@ class Variants:
                 "flow": self.factor_settings(run.variant)["flow"],
                 "tf32": self.config["training"]["tf32"],
                 "quick": self.config["quick"],
-                "origin": self.origin(run.variant),
+                "origin": self.origin(run.variant, splits),
             }
         )
 
-    def train_settings(self, run: Run) -> dict:
+    def train_settings(self, run: Run, splits: Iterable[int] | None = None) -> dict:
         """The same, of a training that is asked for.
 
         Raises:
             ConfigurationError: it would fail, as its path or rank is not of its graph. Here, as a
                 default of all runs must not forbid the targets that do without such a run.
         """
-        settings = self.run_settings(run)
+        settings = self.run_settings(run, splits)
         self._check_path(run, settings["hyperparameters"])
         self._check_rank(run, settings["hyperparameters"]["rank"])
         return settings

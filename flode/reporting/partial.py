@@ -21,7 +21,7 @@ from typing import Any
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.checks import SUMMARIES
 from flode.experiments.report import Report
-from flode.experiments.runfiles import fitting, run_files_in, split_range
+from flode.experiments.runfiles import most_splits, run_files_in
 from flode.reporting.pages import write_search_page, write_table_page
 from flode.reporting.report import forget, make_report
 from flode.reporting.series import SERIES
@@ -234,19 +234,13 @@ class _Partial:
         return files, reasons
 
     def _find(self, run: Run) -> tuple[list[str], str | None]:
-        """Files of a run with its settings: those that tables ask for or, where none is there, what
-        there is of other ranges of splits, or what was measured elsewhere."""
+        """Files of a run with its settings: those that tables ask for or, where others hold more
+        splits, what there is of other ranges, or what was measured elsewhere."""
         asked = self.catalogue.run_files(run)
-        folders = [Path(asked[0]).parent]
+        candidates = [asked, run_files_in(Path(asked[0]).parent)]
         if measured := self.catalogue.config["measured"]:
-            folders.append(Path(measured) / run.variant / run.configuration)
-        settings, outdated = self.catalogue.run_settings(run), []
-        found = fitting(asked, settings)[0]
-        for folder in [] if found else folders:
-            own, others = fitting(run_files_in(folder), settings)
-            outdated += others
-            if _splits(own) > _splits(found):
-                found = own
+            candidates.append(run_files_in(Path(measured, run.variant, run.configuration)))
+        found, outdated = most_splits(candidates, self.catalogue.run_settings(run))
         if found:
             return list(map(str, found)), None
         return [], "it was run with other settings" if outdated else self._reason(run.variant)
@@ -262,10 +256,6 @@ class _Partial:
 def _is_unfinished(path: Path) -> bool:
     """Whether a file was written here."""
     return path.exists() and path.stat().st_mtime == _DATE
-
-
-def _splits(files: Iterable[Path]) -> int:
-    return sum(len(split_range(path)) for path in files)
 
 
 def _write_report(config: Mapping[str, Any], work: _Partial, snakefile: str | Path) -> None:

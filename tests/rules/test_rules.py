@@ -14,6 +14,7 @@ from flode.experiments.factorization import factorize_graphs
 from flode.spectral import Factors, sna
 from flode.spectral.factors import save_factors
 from tests.configuration import TINY, catalogue, merge
+from tests.run_samples import put_run_file
 from tests.workflow_runner import snakemake, working_copy, write_overlay
 
 VARIANT = "dsbm-alpha0.1-beta0.2"
@@ -43,24 +44,15 @@ def put_runs(folder, runs):
     found = CATALOGUE
     rng = np.random.default_rng(0)
     for run in runs:
-        (file,) = found.run_files(run)
-        settings = found.run_settings(run)
-        records = [
-            {
-                "split": split,
-                **dict.fromkeys(("train", "validation", "test"), float(rng.uniform(0.5, 1))),
-                "best_epoch": 3,
-                "epochs": 4,
-                "exponent": [1.1],
-                "step_size": [[0.9, 0.1]],
-                "dirichlet_energy": 0.2,
-            }
-            for split in range(found.num_splits(run.variant))
-        ]
-        document = {"schema": 1, **settings, "metric": "accuracy", "training": {}, "seed": 0}
-        path = folder / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(document | {"records": records}))
+        learned = {"exponent": [1.1], "step_size": [[0.9, 0.1]], "dirichlet_energy": 0.2}
+        put_run_file(
+            found,
+            folder / PREFIX / "runs",
+            run,
+            range(found.num_splits(run.variant)),
+            test=lambda _: float(rng.uniform(0.5, 1)),
+            record={"best_epoch": 3, "epochs": 4} | learned,
+        )
 
 
 def run_alone(folder, rule, target):
@@ -156,11 +148,14 @@ def test_collect(folder):
     (file,) = CATALOGUE.run_files(run)
     run_alone(folder, "train", file)
     done = run_alone(folder, "collect", "collect")
-    assert "run files added: 1; there already: 0; removed: 0; left out: 0" in done.stdout
-    kept = file.replace(f"{PREFIX}/runs", "results/measured")
+    assert (
+        "run files added: 1; replaced by these: 0; there already: 0; in the way of others: 0; left"
+        in done.stdout
+    )
+    kept = file.replace("/runs/", "/measured/")
     assert (folder / kept).read_bytes() == (folder / file).read_bytes()
     (folder / file).unlink()
-    write_overlay(folder, whole, {"measured": "results/measured"})
+    write_overlay(folder, whole, {"measured": f"{PREFIX}/measured"})
     run_alone(folder, "take_run", file)
     assert json.loads((folder / file).read_text())["taken_from"] == [kept]
 

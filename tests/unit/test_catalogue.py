@@ -337,7 +337,7 @@ def test_settings_change_with_what_they_depend_on_and_nothing_else():
     graph, factors, training = settings({})
     for overlay, changed in [
         ({"training": {"splits_per_job": 1}}, (False, False, False)),
-        ({"device": "cpu", "threads": 2, "measured": "x"}, (False, False, False)),
+        ({"device": "cpu", "threads": 2, "measured": str(ROOT)}, (False, False, False)),
         ({"factors": {"tolerance": 0.001}}, (False, True, True)),
         ({"factors": {"precision": "single"}}, (False, True, True)),
         ({"variants": {VARIANT: {"factors": {"precision": "double"}}}}, (False, False, False)),

@@ -8,10 +8,11 @@ import pytest
 
 from flode.experiments.catalogue import Run
 from flode.experiments.measured import collect_runs, measured_files, take_run
-from flode.experiments.runfiles import fitting, read_run, run_files_in, save_run
+from flode.experiments.runfiles import most_splits, of_settings, read_run, run_files_in, save_run
 from flode.experiments.validation import ConfigurationError
 from flode.reporting.partial import write_partial
 from tests.configuration import ROOT, catalogue
+from tests.run_samples import put_run_file
 
 RUN = Run("cora", "layers=3")
 MEASURED = ROOT / "results" / "measured"
@@ -22,34 +23,12 @@ def found(tmp_path, monkeypatch):
     """The repository's catalogue, with measured runs in a folder of their own."""
     (tmp_path / "config").symlink_to(ROOT / "config")
     monkeypatch.chdir(tmp_path)
+    Path("before").mkdir()
     return catalogue({"measured": "before"})
 
 
-def put(found, root, splits, run=RUN, changes=(), **facts):
-    """A run file of some splits, as a training writes it."""
-    settings = found.run_settings(run) | dict(changes)
-    document = {
-        "schema": 1,
-        **{key: settings[key] for key in ("variant", "configuration", "dataset", "origin")},
-        "metric": "accuracy",
-        "hyperparameters": settings["hyperparameters"],
-        "training": {"tf32": settings["tf32"], "flow": settings["flow"]},
-        "seed": settings["hyperparameters"]["seed"],
-        "quick": settings["quick"],
-        "versions": {"torch": "2.13.0", "training_stage": settings["version"]},
-        "device": "cpu",
-        "threads": 1,
-        "commit": "c" * 40,
-        "records": [
-            {"split": split, "test": 0.01 * split, "train": 1.0, "validation": 0.5}
-            for split in splits
-        ],
-    }
-    folder = Path(root, run.variant, run.configuration)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"splits-{splits[0]}-{splits[-1]}.json"
-    save_run(document | facts, path)
-    return path
+def put(found, root, splits, run=RUN, **options):
+    return put_run_file(found, root, run, splits, test=lambda split: 0.01 * split, **options)
 
 
 def names(paths):
@@ -77,10 +56,37 @@ def test_files_of_all_splits_are_found_together(found):
     assert names(measured_files(found, RUN, "4", "4")) == ["splits-0-9.json"]
 
 
+def test_files_that_share_splits_serve_too(found):
+    for first, last in ((0, 6), (0, 4), (5, 9)):
+        put(found, "before", range(first, last + 1))
+    both = ["splits-0-6.json", "splits-5-9.json"]
+    files = measured_files(found, RUN, "0", "9")
+    assert names(files) == both
+    assert names(measured_files(found, RUN, "8", "9")) == ["splits-5-9.json"]
+    take_run(files, range(10), "taken.json")
+    assert [record["split"] for record in read_run("taken.json")["records"]] == list(range(10))
+
+
+def test_fewer_splits_of_the_dataset_leave_a_run_what_it_was(found):
+    put(found, "before", range(10))
+    fewer = catalogue({"measured": "before", "datasets": {"cora": {"splits": 5}}})
+    assert names(measured_files(fewer, RUN, "0", "4")) == ["splits-0-9.json"]
+
+
 def other_graph(settings):
     origin = json.loads(json.dumps(settings["origin"]))
     origin["graph"]["raw"]["graph"] = "sha256:" + "0" * 64
     return {"origin": origin}
+
+
+def other_split(settings):
+    origin = json.loads(json.dumps(settings["origin"]))
+    origin["splits"]["9"] = "sha256:" + "0" * 64
+    return {"origin": origin}
+
+
+def no_split_named(settings):
+    return {"origin": {key: settings["origin"][key] for key in ("graph", "factors")}}
 
 
 def other_factors(settings):
@@ -94,6 +100,8 @@ def other_factors(settings):
     [
         other_graph,
         other_factors,
+        other_split,
+        no_split_named,
         lambda settings: {"version": settings["version"] - 1},
         lambda settings: {"hyperparameters": settings["hyperparameters"] | {"seed": 7}},
         lambda settings: {"flow": "source_to_target"},
@@ -104,7 +112,7 @@ def test_a_run_of_other_settings_is_not_taken(found, change):
     put(found, "before", range(10), changes=change(found.run_settings(RUN)))
     assert measured_files(found, RUN, "0", "9") == []
     files = run_files_in(Path("before", RUN.variant, RUN.configuration))
-    assert fitting(files, found.run_settings(RUN)) == ([], files)
+    assert of_settings(files, found.run_settings(RUN)) == ([], files)
 
 
 def test_what_was_trained_here_stays_and_what_was_taken_is_taken_again(found):
@@ -124,84 +132,140 @@ def test_models_to_be_kept_are_trained(found):
     assert measured_files(catalogue(), RUN, "0", "9") == []  # no folder is named
 
 
-def test_a_damaged_file_is_named(found):
+@pytest.mark.parametrize("missing", ["origin", "versions", "training"])
+def test_a_run_that_does_not_say_how_it_was_made_is_not_taken(found, missing):
+    path = put(found, "before", range(10))
+    document = json.loads(path.read_text())
+    document[missing] = {}
+    save_run(document, path)
+    assert measured_files(found, RUN, "0", "9") == []
+
+
+def test_a_damaged_file_is_taken_for_what_its_name_says_and_then_named(found):
+    """Rather than trained anew for hours."""
     path = put(found, "before", range(10))
     path.write_text('{"schema": 1')
-    with pytest.raises(ConfigurationError, match=rf"measured: {path}: is not JSON"):
-        measured_files(found, RUN, "0", "9")
+    assert measured_files(found, RUN, "0", "9") == [str(path)]
+    with pytest.raises(ValueError, match=rf"{path}: is not JSON"):
+        take_run([str(path)], range(10), "taken.json")
     own = put(found, "results/runs", range(10))
     own.write_text("")
     assert measured_files(found, RUN, "0", "9") == []  # left to who reads it
 
 
+@pytest.mark.parametrize(
+    ("splits", "problem"),
+    [
+        (range(5), "splits 0, 1, 2, 3, 4, not those that the file's name says"),
+        ([*range(10), 4], "split 4 twice"),
+        (range(10, 20), "not those that the file's name says"),
+    ],
+)
+def test_records_are_those_of_the_files_name(found, splits, problem):
+    path = put(found, "before", range(10))
+    document = json.loads(path.read_text())
+    document["records"] = [{**document["records"][0], "split": split} for split in splits]
+    save_run(document, path)
+    with pytest.raises(ValueError, match=problem):
+        read_run(path)
+
+
+def test_a_folder_that_is_not_there_is_refused(found):
+    Path("file").write_text("")
+    for name in ("befor", "file"):
+        with pytest.raises(ConfigurationError, match=f"measured is '{name}', which is no folder"):
+            catalogue({"measured": name})
+    with pytest.raises(ConfigurationError, match="measured"):
+        catalogue({"measured": "a{b}"})
+
+
 def test_splits_are_taken_with_where_they_come_from(found):
+    versions = {"torch": "2.9.0", "cuda": "13.0", "training_stage": 3}
+    gpu = {"commit": "d" * 40, "device": "NVIDIA", "versions": versions}
     files = [
         str(put(found, "before", range(0, 5))),
-        str(put(found, "before", range(5, 10), commit="d" * 40)),
+        str(put(found, "before", range(5, 10), **gpu)),
     ]
     take_run(files, range(3, 7), "taken.json")
-    taken = read_run("taken.json")
+    taken, before = read_run("taken.json"), read_run(files[0])
     assert [record["split"] for record in taken["records"]] == [3, 4, 5, 6]
-    assert taken["records"][0] == read_run(files[0])["records"][3]
+    assert taken["records"][0] == before["records"][3]
     assert taken["taken_from"] == files
-    assert taken["commit"] == ["c" * 40, "d" * 40]
-    assert taken["device"] == "cpu"
-    assert taken["versions"] == {"torch": "2.13.0", "training_stage": 3}
+    assert sorted(taken["origin"]["splits"]) == ["3", "4", "5", "6"]
+    assert (taken["commit"], taken["device"]) == ("c" * 40, "cpu")
+    assert {key: taken["records"][2][key] for key in gpu} == gpu
+    take_run(["taken.json"], [5, 6], "again.json")
+    again = read_run("again.json")
+    assert {key: again[key] for key in gpu} == gpu
+    assert again["records"] == read_run(files[1])["records"][:2]
 
 
-def test_a_partial_report_shows_them(found):
+def test_a_partial_report_shows_what_holds_most_splits(found):
+    table = Path("results/tables/node_classification_full.csv")
     put(found, "before", range(4), run=Run("cora"))
-    assert Path("results/tables/node_classification_full.csv") in write_partial(found)
+    assert table in write_partial(found)
     put(found, "results/runs", range(2), run=Run("cora"))
     write_partial(found)
-    text = Path("results/tables/node_classification_full.csv").read_text()
-    assert "before/cora/default/splits-0-3.json" in text  # more than what was run here
+    assert "before/cora/default/splits-0-3.json" in table.read_text()
     put(found, "results/runs", range(4), run=Run("cora"))
-    Path("results/runs/cora/default/splits-0-1.json").unlink()
     write_partial(found)
-    text = Path("results/tables/node_classification_full.csv").read_text()
-    assert "before" not in text
+    assert "before" not in table.read_text()
+    assert "results/runs/cora/default/splits-0-3.json" in table.read_text()
+
+
+COUNTS = dict.fromkeys(("added", "replaced", "there", "no_place", "left_out"), 0)
 
 
 def test_collecting_keeps_what_is_there_and_replaces_fewer_splits(found):
     own = put(found, "results/runs", range(3))
-    assert collect_runs(found, "before")["added"] == 1
+    assert collect_runs(found, "before") == COUNTS | {"added": 1}
     kept = Path("before", *own.parts[2:])
     assert kept.read_bytes() == own.read_bytes()
     put(found, "results/runs", range(3), commit="d" * 40)
-    assert collect_runs(found, "before") == {"added": 0, "there": 1, "removed": 0, "left_out": 0}
+    assert collect_runs(found, "before") == COUNTS | {"there": 1}
     assert read_run(kept)["commit"] == "c" * 40
     own.unlink()
+    more = put(found, "results/runs", range(3, 6))
+    assert collect_runs(found, "before") == COUNTS | {"added": 1}
+    assert names(run_files_in(kept.parent)) == ["splits-0-2.json", "splits-3-5.json"]
+    more.unlink()
     put(found, "results/runs", range(10))
-    assert collect_runs(found, "before") == {"added": 1, "there": 0, "removed": 1, "left_out": 0}
+    assert collect_runs(found, "before") == COUNTS | {"added": 1, "replaced": 2}
     assert names(run_files_in(kept.parent)) == ["splits-0-9.json"]
-    put(found, "results/runs", range(3, 6))
-    Path("results/runs/cora/layers=3/splits-0-9.json").unlink()
-    assert collect_runs(found, "before")["there"] == 1
 
 
-def test_collecting_leaves_out_what_is_not_measured_here_and_removes_the_outdated(found):
-    old = put(found, "before", range(5), changes={"version": 1})
+def test_collecting_leaves_out_what_no_one_could_make_again(found, caplog):
     put(found, "results/runs", range(10), run=Run("cora"), changes={"quick": True})
     put(found, "results/runs", range(10), run=Run("citeseer"), changes={"version": 1})
     for unknown in (Run("cora", "layers=2"), Run("cora", "no=1")):  # 2 is the default
         folder = Path("results/runs", unknown.variant, unknown.configuration)
         folder.mkdir(parents=True)
         (folder / "splits-0-9.json").write_text("{}")
-    taken = put(found, "results/runs", range(10), run=Run("cora", "layers=4"), taken_from=["x"])
-    counts = collect_runs(found, "before")
-    assert counts == {"added": 0, "there": 0, "removed": 0, "left_out": 5}
-    assert taken.exists() and old.exists()
+    put(found, "results/runs", range(10), run=Run("cora", "layers=4"), taken_from=["x"])
+    put(found, "results/runs", range(10), commit="c" * 40 + "+changes")
+    assert collect_runs(found, "before") == COUNTS | {"left_out": 6}
+    assert "layers=3/splits-0-9.json is not collected: commit is cccc" in caplog.text
+    assert not any(Path("before").iterdir())
+
+
+def test_collecting_removes_nothing_of_other_settings(found, caplog):
     put(found, "results/runs", range(10))
-    counts = collect_runs(found, "before")
-    assert counts == {"added": 1, "there": 0, "removed": 1, "left_out": 5}
-    assert not old.exists()
+    old = put(found, "before", range(10), changes={"version": 1})
+    before = old.read_bytes()
+    assert collect_runs(found, "before") == COUNTS | {"no_place": 1}
+    assert old.read_bytes() == before
+    assert f"{old} is of other settings" in caplog.text
 
 
-def test_collecting_names_a_damaged_run(found):
-    put(found, "results/runs", range(10)).write_text("[]")
-    with pytest.raises(ValueError, match=r"results/runs/cora/layers=3/splits-0-9.json: holds a"):
+def test_collecting_names_damaged_runs_after_the_others(found):
+    put(found, "results/runs", range(10), run=Run("citeseer")).write_text("[]")
+    put(found, "results/runs", range(10))
+    put(found, "results/runs", range(10), run=Run("cora"))
+    put(found, "before", range(10), run=Run("cora")).write_text("")
+    with pytest.raises(ValueError, match=r"citeseer/default/splits-0-9.json: holds a list") as told:
         collect_runs(found, "before")
+    assert "before/cora/default/splits-0-9.json: is not JSON" in str(told.value)
+    assert Path("before/cora/layers=3/splits-0-9.json").is_file()
 
 
 def test_the_runs_of_this_repository_are_of_its_configuration():
@@ -210,9 +274,10 @@ def test_the_runs_of_this_repository_are_of_its_configuration():
     assert folders
     for folder in folders:
         run, files = Run(*folder.relative_to(MEASURED).parts), run_files_in(folder)
-        assert files == sorted(folder.iterdir()), f"{folder} holds other files"
-        right, others = fitting(files, found.run_settings(run))
-        assert right == files, f"{others or files} of other settings, or of the same splits"
+        assert sorted(files) == sorted(folder.iterdir()), f"{folder} holds other files"
+        right, others = most_splits([files], found.run_settings(run))
+        assert not others, "of other settings"
+        assert right == files, "of the same splits"
         for path in files:
             content = read_run(path)
             splits = [record["split"] for record in content["records"]]

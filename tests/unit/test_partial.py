@@ -12,6 +12,7 @@ from flode.experiments.catalogue import Run
 from flode.reporting import partial
 from flode.reporting.partial import show_partial, write_partial
 from tests.configuration import ROOT, catalogue, configuration
+from tests.run_samples import put_run_file
 
 TABLES = Path("results/partial/tables")
 PAGES = Path("results/partial/report/tables")
@@ -56,13 +57,9 @@ def put(*paths, date=None):
 
 
 def put_run(found, variant, test):
-    (path,) = found.run_files(Run(variant))
-    settings = found.run_settings(Run(variant))
-    scores = dict.fromkeys(("train", "validation", "test"), test)
-    records = [{"split": split, **scores, "epochs": 1} for split in range(10)]
-    document = {"schema": 1, **settings, "metric": "accuracy", "training": {}, "seed": 0}
-    Path(path).parent.mkdir(parents=True)
-    Path(path).write_text(json.dumps(document | {"records": records}))
+    run = Run(variant)
+    splits = range(found.num_splits(variant))
+    put_run_file(found, f"{found.results}/runs", run, splits, test=test, record={"epochs": 1})
 
 
 def test_what_was_run_is_shown_and_the_rest_says_why_not(found):

@@ -1,37 +1,36 @@
-# Runs that were trained before: taken where `measured` names a folder of them, and collected into it.
+# Runs that were trained before: taken where `measured` names a folder of them, and collected in one.
 
+if MEASURED := catalogue.config["measured"]:
 
-# Before `train` where such a run is there; no graph is needed then, and no GPU.
-rule take_run:
-    input:
-        lambda wildcards: measured_files(
-            catalogue,
-            Run(wildcards.variant, wildcards.configuration),
-            wildcards.first,
-            wildcards.last,
-        )
-        or f"{config['measured']}/none",
-    output:
-        run=f"{RESULTS}/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.json",
-    log:
-        f"{RESULTS}/logs/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.log",
-    wildcard_constraints:
-        variant=one_of(catalogue.variants if config["measured"] else []),
-    localrule: True
-    params:
-        settings=lambda wildcards: catalogue.train_settings(
-            Run(wildcards.variant, wildcards.configuration)
-        ),
-        splits=lambda wildcards: catalogue.splits(
-            wildcards.variant, wildcards.first, wildcards.last
-        ),
-    message:
-        "Taking {wildcards.variant}, {wildcards.configuration}, splits {wildcards.first} to {wildcards.last}"
-    script:
-        "../scripts/take_run.py"
+    # Before `train` where such a run is there (else its input never is); no graph is needed then.
+    rule take_run:
+        input:
+            lambda wildcards: measured_files(
+                catalogue,
+                Run(wildcards.variant, wildcards.configuration),
+                wildcards.first,
+                wildcards.last,
+            )
+            or f"{MEASURED}/.none",
+        output:
+            run=f"{RESULTS}/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.json",
+        log:
+            f"{RESULTS}/logs/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.log",
+        localrule: True
+        params:
+            settings=lambda wildcards: catalogue.train_settings(
+                Run(wildcards.variant, wildcards.configuration),
+                catalogue.splits(wildcards.variant, wildcards.first, wildcards.last),
+            ),
+            splits=lambda wildcards: catalogue.splits(
+                wildcards.variant, wildcards.first, wildcards.last
+            ),
+        message:
+            "Taking {wildcards.variant}, {wildcards.configuration}, splits {wildcards.first} to {wildcards.last}"
+        script:
+            "../scripts/take_run.py"
 
-
-ruleorder: train_keeping_models > take_run > train
+    ruleorder: train_keeping_models > take_run > train
 
 
 # What has been trained under results/runs, copied to that folder.
@@ -40,7 +39,7 @@ rule collect:
         f"{RESULTS}/logs/collect.log",
     localrule: True
     params:
-        folder=config["measured"] or "results/measured",
+        folder=MEASURED or f"{RESULTS}/measured",
     message:
         "Collecting runs in {params.folder}"
     script:

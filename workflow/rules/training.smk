@@ -19,7 +19,8 @@ rule train:
         device=config["device"],
     params:
         settings=lambda wildcards: catalogue.train_settings(
-            Run(wildcards.variant, wildcards.configuration)
+            Run(wildcards.variant, wildcards.configuration),
+            catalogue.splits(wildcards.variant, wildcards.first, wildcards.last),
         ),
         splits=lambda wildcards: catalogue.splits(
             wildcards.variant, wildcards.first, wildcards.last
