@@ -18,6 +18,7 @@ from flode.reporting.claims import claim_verdict
 from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
 from flode.reporting.published import DISAGREE
 from flode.reporting.reproduction import MAX_LISTED, load_tables, verdict_counts, verdict_order
+from flode.reporting.sources import source_rows
 from flode.reporting.tidy import is_quick, not_run
 from flode.reporting.typeset import QUICK_STAMP
 from flode.reporting.verdicts import (
@@ -80,6 +81,7 @@ def summary_text(settings: Mapping[str, Any], tables: Tables, links: Collection[
     for name in groups.get("claims", []):
         parts += _claims(tables.get(name), name, links)
     parts += _not_run(kinds, tables, links)
+    parts += _sources(tables)
     learnt = []
     for name in kinds:
         if "discrepancies" in (name, kinds[name]):
@@ -193,6 +195,20 @@ def _not_run(kinds: Mapping[str, str], tables: Tables, links: Collection[str]) -
         return [*parts, "Nothing: each cell of the tables that are summed up here has its number."]
     rows = [[rst_escape(reason), ", ".join(cells)] for reason, cells in reasons.items()]
     return [*parts, _table(["why", "tables (cells of each)"], rows)]
+
+
+def _sources(tables: Tables) -> list[str]:
+    """Which trainings the tables rest on, if their run files are there."""
+    rows = source_rows(tables.values())
+    if not rows:
+        return []
+    header = ["commit", "PyTorch", "device", "run files", "trained splits", "core or GPU hours"]
+    return [
+        _heading("Where the numbers come from", "-"),
+        "Each table names the run files that a number rests on; each of these its configuration, "
+        "its seed and the hashes of its raw data. They were trained by:",
+        _table(header, [[rst_escape(cell) for cell in row] for row in rows]),
+    ]
 
 
 def _discrepancies(frame: pd.DataFrame | None, name: str, links: Collection[str]) -> list[str]:

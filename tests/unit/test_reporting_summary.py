@@ -5,6 +5,7 @@ import jinja2
 import pytest
 
 from flode.experiments.captions import plain_text, rst_escape
+from flode.experiments.catalogue import Run
 from flode.experiments.report import Report
 from flode.experiments.validation import ConfigurationError
 from flode.reporting.plain import digits_of, measured_text, published_text
@@ -12,6 +13,7 @@ from flode.reporting.summary import summary_text, write_summary
 from flode.reporting.tidy import tidy_frame, write_table
 from flode.reporting.typeset import QUICK_STAMP
 from tests.configuration import catalogue
+from tests.run_samples import put_run_file
 from tests.unit.test_reporting_reproduction import record
 
 NOTHING = {"mean": None, "std": None, "n": None}
@@ -96,6 +98,29 @@ def test_numbers_of_some_of_the_splits_are_counted(n, says):
     assert (
         "1 of the measured ones, of which 1 are reproduced, rest on some of their splits" in text
     ) == says
+
+
+def test_where_the_numbers_come_from(tmp_path, monkeypatch):
+    assert "Where the numbers come from" not in summed_up()
+    monkeypatch.chdir(tmp_path)
+    found, run = catalogue(), Run("cora")
+    one = {"record": {"seconds": 1800.0}, "threads": 2}
+    files = [
+        str(put_run_file(found, "runs", run, range(0, 3), **one)),
+        str(put_run_file(found, "runs", run, range(3, 5), commit="d" * 40 + "+changes", **one)),
+        str(put_run_file(found, "runs", run, range(5, 9), device="H200", **one)),
+        "runs/cora/default/splits-9-9.json",  # has gone
+        "statistics/cora.json",
+    ]
+    gpu = {"device": "H200", "commit": "c" * 40}
+    files += [
+        str(put_run_file(found, "runs", Run("citeseer"), range(1), record=gpu | one["record"])),
+    ]
+    rows = [record("a", "FLODE", "Cora", "reproduced", runs=";".join(files))] * 2
+    text = summed_up(TABLES | {"a": tidy_frame(rows), "claims": tidy_frame(rows)})
+    assert row(text, "c" * 10, "2.13.0", "cpu", 1, 3, "3.0")
+    assert row(text, "d" * 10 + "+changes", "2.13.0", "cpu", 1, 2, "2.0")
+    assert row(text, "c" * 10, "2.13.0", "H200", 2, 5, "2.5")
 
 
 def test_what_was_not_reproduced_is_listed_with_both_numbers():
