@@ -16,7 +16,7 @@ from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import CONFIGURATION
 from flode.experiments.measured import measured_files
 from flode.experiments.report import Report
-from flode.experiments.validation import ConfigurationError, as_yaml
+from flode.experiments.validation import ConfigurationError, as_yaml, check_keys
 
 min_version("9.0")
 
@@ -30,6 +30,7 @@ for file in CONFIG:
     configfile: file
 
 
+check_keys([*CONFIG, *workflow.config_settings.configfiles])
 update_config(config, as_yaml(workflow.config_settings.config))
 if HERE != Path(workflow.basedir):
     # The `config:` of a module replaces those files: what it does not say is still as they say.

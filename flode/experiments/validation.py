@@ -38,6 +38,37 @@ def as_yaml(value):
     return loader.construct_object(yaml.ScalarNode(tag, value))
 
 
+def check_keys(files: Iterable[str | Path]) -> None:
+    """Refuse a key that a mapping of a configuration file has twice: YAML takes the last of them,
+    in silence.
+
+    Raises:
+        ConfigurationError: the file, the key and both lines.
+    """
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for file in files:
+        with open(file, encoding="utf-8") as stream:
+            for first, second in _given_twice(yaml.compose(stream, Loader=loader)):
+                raise ConfigurationError(
+                    f"{file}: the key {second.value!r} is given in line {first.start_mark.line + 1}"
+                    f" and in line {second.start_mark.line + 1}; once is allowed"
+                )
+
+
+def _given_twice(node: yaml.Node | None) -> Iterable[tuple[yaml.Node, yaml.Node]]:
+    inside: list = []
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            inside.append(value)
+            if isinstance(key, yaml.ScalarNode) and seen.setdefault(key.value, key) is not key:
+                yield seen[key.value], key
+    elif isinstance(node, yaml.SequenceNode):
+        inside = node.value
+    for value in inside:
+        yield from _given_twice(value)
+
+
 #: JSON Schema's integers include 4.0, which nothing after it takes for one.
 _Validator = validators.extend(
     Draft202012Validator,

@@ -11,8 +11,9 @@ from flode.datasets.build import UNLABELLED
 from flode.datasets.features import NORMALIZATIONS
 from flode.datasets.registry import FORMATS, Variant
 from flode.experiments.catalogue import Run
+from flode.experiments.defaults import FILES
 from flode.experiments.hyperparameters import SHORT_NAMES
-from flode.experiments.validation import ConfigurationError, as_yaml
+from flode.experiments.validation import ConfigurationError, as_yaml, check_keys
 from tests.configuration import ROOT, SCHEMAS, TINY, catalogue, configuration
 
 VARIANT = "dsbm-alpha0.1-beta0.05"
@@ -349,6 +350,19 @@ def test_settings_change_with_what_they_depend_on_and_nothing_else():
         new = settings(overlay)
         found = tuple(a != b for a, b in zip((graph, factors, training), new, strict=True))
         assert found == changed, overlay
+
+
+def test_a_key_given_twice_is_refused(tmp_path):
+    """Of two variants, or rows of a table, with one name YAML would keep the last in silence."""
+    check_keys([ROOT / "config" / name for name in (*FILES, "quick.yaml")])
+    file = tmp_path / "mine.yaml"
+    file.write_text("a: [{x: &x {y: 1}, z: *x}]\nvariants:\n  cora: {}\n  pubmed: {}\n  cora: {}\n")
+    with pytest.raises(
+        ConfigurationError, match=rf"{file}: the key 'cora' .* line 3 and in line 5"
+    ):
+        check_keys([file])
+    file.write_text("")
+    check_keys([file])
 
 
 def test_values_of_the_command_line_are_what_they_are_in_yaml():
