@@ -14,7 +14,7 @@ from flode.experiments.catalogue import Catalogue, Run, one_of
 from flode.experiments.cleaning import announce_work, computed_files, raw_files
 from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import CONFIGURATION
-from flode.experiments.measured import measured_files
+from flode.experiments.measured import measured_files, measured_statistics
 from flode.experiments.report import Report
 from flode.experiments.validation import ConfigurationError, as_yaml, check_keys
 

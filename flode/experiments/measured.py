@@ -9,6 +9,7 @@ Light on purpose: the Snakefile reads it, so nothing here imports torch.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +25,16 @@ from flode.experiments.runfiles import (
     split_range,
 )
 from flode.experiments.validation import ConfigurationError
+from flode.files import write_text_atomic
+from flode.jsonfiles import read_json
 
 logger = logging.getLogger("flode.measured")
+
+#: Name of the statistics of a variant in its folder.
+STATISTICS = "statistics.json"
+
+#: By what they are known.
+_STATISTICS_KEYS = ("variant", "dataset", "title", "published", "version", "origin")
 
 #: Who trained: of a run file, or of a record of it where its splits come from several files.
 _FACTS = ("versions", "device", "threads", "commit")
@@ -55,7 +64,7 @@ def measured_files(catalogue: Catalogue, run: Run, first: str, last: str) -> lis
     except ConfigurationError:  # the training says what is wrong
         return []
     own = Path(catalogue.results, "runs", *_folder(run), f"splits-{first}-{last}.json")
-    if catalogue.keeps_models(run) or any(map(_trained_here, of_settings([own], settings)[0])):
+    if catalogue.keeps_models(run) or any(map(_made_here, of_settings([own], settings)[0])):
         return []
     found = []
     for path in of_settings(run_files_in(Path(folder, *_folder(run))), settings)[0]:
@@ -63,6 +72,31 @@ def measured_files(catalogue: Catalogue, run: Run, first: str, last: str) -> lis
             found.append(path)
             left -= set(split_range(path))
     return [] if left else [str(path) for path in sorted(found, key=first_split)]
+
+
+def measured_statistics(catalogue: Catalogue, variant: str) -> str | None:
+    """The file of ``measured`` that a variant's statistics can be taken from; None as for runs.
+
+    Args:
+        variant: of the catalogue.
+    """
+    folder = catalogue.config["measured"]
+    settings = catalogue.statistics_settings(variant)
+    own = Path(catalogue.statistics_file(variant))
+    if not folder or (_has_statistics(own, settings) and _made_here(own)):
+        return None
+    path = Path(folder, variant, STATISTICS)
+    return str(path) if _has_statistics(path, settings) else None
+
+
+def take_statistics(file: str, output: str | Path) -> None:
+    """Write a statistics file from another, and which that is.
+
+    Raises:
+        ValueError: a damaged file, named.
+    """
+    _save_json({**read_json(file), TAKEN: [file]}, output)
+    logger.info("taken from %s", file)
 
 
 def take_run(files: Sequence[str], splits: Iterable[int], output: str | Path) -> None:
@@ -97,7 +131,8 @@ def take_run(files: Sequence[str], splits: Iterable[int], output: str | Path) ->
 
 
 def collect_runs(catalogue: Catalogue, folder: str | Path) -> dict[str, int]:
-    """Copy what was trained under ``results/runs`` to a folder of measured runs.
+    """Copy what was trained under ``results/runs`` to a folder of measured runs, and the statistics
+    of these and other graphs.
 
     Of a configuration that is there, more splits replace fewer; else what is there stays, so that a
     number once shown keeps its run.
@@ -127,6 +162,8 @@ def collect_runs(catalogue: Catalogue, folder: str | Path) -> dict[str, int]:
                     _collect(path, Path(folder, *_folder(run)), settings, counts)
             except ValueError as error:
                 damaged.append(str(error))
+    statistics = [_collect_statistics(catalogue, name, folder) for name in catalogue.variants]
+    logger.info("%s: files of statistics added: %d", folder, sum(statistics))
     logger.info(
         "%s: run files added: %d; replaced by these: %d; there already: %d; in the way of others:"
         " %d; left out: %d",
@@ -159,14 +196,40 @@ def _collect(path: Path, folder: Path, settings: Mapping, counts: dict[str, int]
             counts["replaced"] += 1
 
 
+def _collect_statistics(catalogue: Catalogue, variant: str, folder: str | Path) -> bool:
+    """Whether there were any to copy: those of a graph with its present settings, anew."""
+    own, settings = Path(catalogue.statistics_file(variant)), catalogue.statistics_settings(variant)
+    copy = Path(folder, variant, STATISTICS)
+    known = _has_statistics(copy, settings) or settings.get("generated", False)
+    if known or not _has_statistics(own, settings) or not _made_here(own):
+        return False
+    _save_json(read_json(own), copy)
+    return True
+
+
+def _has_statistics(path: Path, settings: Mapping) -> bool:
+    """A damaged file is left to its reader."""
+    if not path.is_file():
+        return False
+    try:
+        content = read_json(path)
+    except ValueError:
+        return True
+    return all(key in content and content[key] == settings[key] for key in _STATISTICS_KEYS)
+
+
+def _save_json(content: Mapping, path: str | Path) -> None:
+    write_text_atomic(path, json.dumps(content, indent=1) + "\n")
+
+
 def _splits(path: Path) -> list[int]:
     return [record["split"] for record in read_run(path)["records"]]
 
 
-def _trained_here(path: Path) -> bool:
+def _made_here(path: Path) -> bool:
     """A damaged file is left to its reader."""
     try:
-        return TAKEN not in read_run(path)
+        return TAKEN not in read_json(path)
     except ValueError:
         return True
 

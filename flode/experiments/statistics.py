@@ -36,8 +36,9 @@ def graph_report(
     Args:
         graph_file, factor_file: of the variant.
         settings: ``variant``, ``dataset`` and ``title``, names; ``flow``, see `flode.spectral.sna`;
-            ``published``, the sizes that are published, or none; and ``generated``, whether its raw
-            files were generated in place of the published ones (by default not).
+            ``published``, the sizes that are published, or none; ``generated``, whether its raw
+            files were generated in place of the published ones (by default not); and ``version``
+            and ``origin``, of which the report says that it is.
         raw: ``nodes`` and ``edges`` of the raw graph, from ``graph_statistics``; None for a graph
             that is generated.
         graph: which of the variant's graphs.
@@ -76,6 +77,7 @@ def graph_report(
         "published": dict(settings.get("published") or {}),
         # What is not said of a real graph need not be computed again for it.
         **({"generated": True} if settings.get("generated") else {}),
+        **{key: settings[key] for key in ("version", "origin") if key in settings},
     }
 
 

@@ -312,7 +312,7 @@ class Variants:
             | ({"precision": "single"} if factors["precision"] == "single" else {})
         )
 
-    def origin(self, variant: str, splits: Iterable[int]) -> dict:
+    def origin(self, variant: str, splits: Iterable[int] = ()) -> dict:
         """What the graphs and factors of a variant are made of, wherever they lie: the settings of
         their stages and, where there are, the hashes of raw files; of files that hold one split
         each those of these splits, as a training of some is not of the others."""
@@ -327,7 +327,7 @@ class Variants:
         rows = [(file.role, self._registry.manifest_row(file).hash) for file in dataset.raw_files]
         graph["raw"] = {role: digest for role, digest in rows if role != "splits"}
         by_split = [digest for role, digest in rows if role == "splits"]
-        if by_split:
+        if by_split and splits:
             found["splits"] = {str(split): by_split[split] for split in splits}
         return found
 
@@ -346,6 +346,7 @@ class Variants:
                 "files": self._raw_files_by_role(variant),
                 "flow": self.factor_settings(variant)["flow"],
                 "published": {} if generated else dataset.get("published", {}),
+                "origin": self.origin(variant),
             }
             # No key where nothing is generated: the settings of real graphs stay what they were.
             | ({"generated": True} if generated else {})

@@ -38,6 +38,9 @@ ROWS = {
     "observed_high": "% of splits",
 }
 
+#: Rows that ask for λ₁ of the graph too.
+OF_LAMBDA_1 = ("FD", "FD_trained", "predicted_high")
+
 #: Rows that the paper does not have.
 UNPUBLISHED = ("FD_trained", "predicted_high", "observed_high")
 
@@ -45,9 +48,9 @@ UNPUBLISHED = ("FD_trained", "predicted_high", "observed_high")
 def load_runs_and_statistics(
     paths: Iterable[str | Path],
 ) -> tuple[RunsByKey, dict[str, Statistics]]:
-    """Read run files, and statistics files, which stand in a folder of that name."""
+    """Read run files, and statistics files, which such a name or such a folder has."""
     paths = list(map(Path, paths))
-    statistics = [path for path in paths if path.parent.name == "statistics"]
+    statistics = [path for path in paths if "statistics" in (path.parent.name, path.stem)]
     return load_runs(path for path in paths if path not in statistics), load_statistics(statistics)
 
 
@@ -84,13 +87,12 @@ def frequency_table(
                     _fill_graph(record, graph, cell, column, reasons)
                     continue
                 run = fill(record, column, runs, reasons)
-                summary = None
-                if run and graph is None:
-                    add_reason(record, f"no statistics of {run.variant}")
-                elif run and graph.content["lambda_1"] is None:
-                    add_reason(record, no_lambda_1(graph))
+                summary, lambda_1 = None, graph.content["lambda_1"] if graph else None
+                if run and row in OF_LAMBDA_1 and lambda_1 is None:
+                    why = no_lambda_1(graph) if graph else f"no statistics of {run.variant}"
+                    add_reason(record, why)
                 elif run:
-                    summary = _measured(row, run, graph.content["lambda_1"])
+                    summary = _measured(row, run, lambda_1)
                     if summary is None:
                         add_reason(record, _WITHOUT.get(row, f"the run files have no {row}"))
                 measure(record, summary, mean_verdict(summary, cell, row))
@@ -120,7 +122,7 @@ def _fill_graph(record, graph, cell, column, reasons) -> None:
         add_reason(record, (reasons or {}).get((column.key[0], DEFAULT)) or "no statistics")
 
 
-def _measured(row: str, run: Runs, lambda_1: float) -> Summary | None:
+def _measured(row: str, run: Runs, lambda_1: float | None) -> Summary | None:
     if row == "exponent":
         return run.learned("exponent")
     if row in ("lambda_1_W", "lambda_K_W"):

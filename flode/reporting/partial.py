@@ -20,6 +20,7 @@ from typing import Any
 
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.checks import SUMMARIES
+from flode.experiments.measured import measured_statistics
 from flode.experiments.report import Report
 from flode.experiments.runfiles import most_splits, run_files_in
 from flode.reporting.pages import write_search_page, write_table_page
@@ -102,17 +103,15 @@ class _Partial:
         stem, settings = self.results / "tables" / name, self.catalogue.table_settings(name)
         runs = self.catalogue.table_runs(name)
         present, reasons = self._present(runs)
-        needed, run_files = self.catalogue.table_files(name), set(self.catalogue.files_of(runs))
+        needed = self.catalogue.table_files(name)
         summary = settings["spec"]["kind"] in SUMMARIES
-        present += [
-            path
-            for path in needed
-            if path not in run_files
-            and (Path(path) in self.shown if summary else Path(path).exists())
-        ]
         for variant in self.catalogue.table_variants(name):
-            if not Path(self.catalogue.statistics_file(variant)).exists():
+            statistics = self._statistics(variant)
+            present += [statistics] if statistics else []
+            if statistics is None:
                 reasons.setdefault((variant, Run(variant).configuration), self._reason(variant))
+        if summary:  # of tables and studies
+            present += [path for path in needed if Path(path) in self.shown]
         # A summary of tables that are all there may be of some that have just been written here.
         renewed = summary and bool(self.written)
         outputs = [stem.with_name(f"{name}.{suffix}") for suffix in ("csv", "tex")]
@@ -244,6 +243,10 @@ class _Partial:
         if found:
             return list(map(str, found)), None
         return [], "it was run with other settings" if outdated else self._reason(run.variant)
+
+    def _statistics(self, variant: str) -> str | None:
+        own = self.catalogue.statistics_file(variant)
+        return own if Path(own).exists() else measured_statistics(self.catalogue, variant)
 
     def _reason(self, variant: str) -> str:
         missing = [path for path in self.catalogue.raw_files(variant) if not Path(path).exists()]

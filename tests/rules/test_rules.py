@@ -11,6 +11,7 @@ from flode.datasets.dsbm import generate_graphs
 from flode.datasets.graph import Graph, count_graphs, save_graphs
 from flode.experiments.catalogue import Run
 from flode.experiments.factorization import factorize_graphs
+from flode.experiments.runfiles import read_run, save_run
 from flode.spectral import Factors, sna
 from flode.spectral.factors import save_factors
 from tests.configuration import TINY, catalogue, merge
@@ -140,6 +141,22 @@ def test_take_run(folder):
     assert "Training dsbm" in snakemake(folder, "-n", file).stdout
 
 
+def test_take_statistics(folder):
+    """Of a graph that is read from raw files, which are not there."""
+    settings = CATALOGUE.statistics_settings("cora")
+    before = folder / "before" / "cora" / "statistics.json"
+    before.parent.mkdir(parents=True)
+    before.write_text(json.dumps(settings | {"rank": 5}))
+    write_overlay(folder, TINY, {"measured": "before"})
+    file = CATALOGUE.statistics_file("cora")
+    run_alone(folder, "take_statistics", file)
+    taken = json.loads((folder / file).read_text())
+    assert taken["rank"] == 5
+    assert taken["taken_from"] == ["before/cora/statistics.json"]
+    other = CATALOGUE.statistics_file("citeseer")
+    assert "Taking" not in snakemake(folder, "-n", other).stdout
+
+
 def test_collect(folder):
     run, whole = Run(VARIANT, "layers=4"), merge(TINY, {"quick": False})
     write_overlay(folder, whole)
@@ -147,11 +164,10 @@ def test_collect(folder):
     put_factors(folder)
     (file,) = CATALOGUE.run_files(run)
     run_alone(folder, "train", file)
+    # Whatever this test's own code is: what no commit has is not collected.
+    save_run(read_run(folder / file) | {"commit": "c" * 40}, folder / file)
     done = run_alone(folder, "collect", "collect")
-    assert (
-        "run files added: 1; replaced by these: 0; there already: 0; in the way of others: 0; left"
-        in done.stdout
-    )
+    assert "run files added: 1; replaced by these: 0; there already: 0" in done.stdout
     kept = file.replace("/runs/", "/measured/")
     assert (folder / kept).read_bytes() == (folder / file).read_bytes()
     (folder / file).unlink()

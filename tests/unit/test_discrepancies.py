@@ -15,6 +15,7 @@ from flode.experiments.validation import ConfigurationError
 from flode.reporting.partial import write_partial
 from flode.reporting.stages import make_table
 from tests.configuration import FILES, ROOT, SCHEMAS, catalogue, merge
+from tests.run_samples import put_run_file
 from tests.unit.reporting_samples import run_content
 from tests.unit.test_reporting_statistics import report
 
@@ -382,12 +383,9 @@ def test_an_unfinished_workflow_shows_what_was_run(tmp_path, monkeypatch):
     (tmp_path / "config").symlink_to(ROOT / "config")
     monkeypatch.chdir(tmp_path)
     found = catalogue({"results": "results/partial", "data": {"folder": "results/raw"}})
-    (path,) = found.run_files(Run("chameleon-directed"))
-    settings = found.run_settings(Run("chameleon-directed"))
-    content = run_content("chameleon-directed", ten_splits(77.9))
-    content |= {key: settings[key] for key in ("hyperparameters", "dataset")} | {"training": {}}
-    (tmp_path / path).parent.mkdir(parents=True)
-    (tmp_path / path).write_text(json.dumps(content))
+    records = {"exponent": [0.99], "step_size": [[0.9, 0.1]], "dirichlet_energy": 0.2}
+    run, folder = Run("chameleon-directed"), f"{found.results}/runs"
+    put_run_file(found, folder, run, range(10), test=0.779, record=records)
     file = Path(found.results) / "tables" / "discrepancies.csv"
     assert file in write_partial(found)
     frame = pd.read_csv(file)

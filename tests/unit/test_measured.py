@@ -4,10 +4,18 @@ import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from flode.experiments.catalogue import Run
-from flode.experiments.measured import collect_runs, measured_files, take_run
+from flode.experiments.measured import (
+    STATISTICS,
+    collect_runs,
+    measured_files,
+    measured_statistics,
+    take_run,
+    take_statistics,
+)
 from flode.experiments.runfiles import most_splits, of_settings, read_run, run_files_in, save_run
 from flode.experiments.validation import ConfigurationError
 from flode.reporting.partial import write_partial
@@ -257,6 +265,52 @@ def test_collecting_removes_nothing_of_other_settings(found, caplog):
     assert f"{old} is of other settings" in caplog.text
 
 
+def put_statistics(found, path, variant="cora", **facts):
+    """As `graph_report` gives them."""
+    keys = ("variant", "dataset", "title", "published", "version", "origin")
+    settings = found.statistics_settings(variant)
+    content = {key: settings[key] for key in keys} | {"rank": 5, "lambda_1": -0.5} | facts
+    counts = dict.fromkeys(("nodes", "edges", "directed_edges", "self_loops", "features"), 7)
+    content |= counts | {"classes": 2, "homophily": 0.5, "truncated": False}
+    content |= {"explained_variance": 1.0, "symmetric": True, "lambda_pf": None}
+    content |= {"raw_nodes": 7, "raw_edges": 7}
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(json.dumps(content))
+    return Path(path)
+
+
+def test_statistics_are_taken_and_collected_too(found):
+    own = put_statistics(found, found.statistics_file("cora"))
+    assert measured_statistics(found, "cora") is None
+    collect_runs(found, "before")
+    own.unlink()
+    kept = Path("before/cora/statistics.json")
+    assert measured_statistics(found, "cora") == str(kept)
+    write_partial(found)
+    shown = pd.read_csv("results/tables/datasets.csv").set_index(["row", "column"])
+    assert shown.loc[("cora", "rank"), "mean"] == 5
+    take_statistics(str(kept), own)
+    assert json.loads(own.read_text())["taken_from"] == [str(kept)]
+    assert measured_statistics(found, "cora") == str(kept)
+    put_statistics(found, own, version=0)
+    assert measured_statistics(found, "cora") == str(kept)
+    before = kept.read_bytes()
+    put_statistics(found, own, rank=6)
+    collect_runs(found, "before")
+    assert kept.read_bytes() == before
+
+
+def test_statistics_of_another_graph_are_not_taken(found):
+    settings = found.statistics_settings("cora")
+    for change in ({"version": 0}, {"origin": settings["origin"] | {"graph": {}}}, {"title": "C"}):
+        put_statistics(found, "before/cora/statistics.json", **change)
+        assert measured_statistics(found, "cora") is None
+    Path("before/cora/statistics.json").write_text("{")
+    assert measured_statistics(found, "cora")
+    with pytest.raises(ValueError, match=r"before/cora/statistics.json: is not JSON"):
+        take_statistics("before/cora/statistics.json", "taken.json")
+
+
 def test_collecting_names_damaged_runs_after_the_others(found):
     put(found, "results/runs", range(10), run=Run("citeseer")).write_text("[]")
     put(found, "results/runs", range(10))
@@ -270,7 +324,10 @@ def test_collecting_names_damaged_runs_after_the_others(found):
 
 def test_the_runs_of_this_repository_are_of_its_configuration():
     """Where a change of the configuration or of a stage makes some of other settings, they go."""
-    found, folders = catalogue(), sorted({path.parent for path in MEASURED.glob("*/*/*")})
+    found = catalogue({"measured": str(MEASURED)})
+    for path in MEASURED.glob(f"*/{STATISTICS}"):
+        assert measured_statistics(found, path.parent.name) == str(path)
+    folders = sorted({path.parent for path in MEASURED.glob("*/*/*")})
     assert folders
     for folder in folders:
         run, files = Run(*folder.relative_to(MEASURED).parts), run_files_in(folder)

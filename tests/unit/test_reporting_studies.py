@@ -18,6 +18,7 @@ from flode.reporting.dominance import (
     predicted_high,
 )
 from flode.reporting.figures.series import depth_figure, truncated_svd_figure
+from flode.reporting.frequency import GRAPHS, OF_LAMBDA_1, UNPUBLISHED
 from flode.reporting.published import cells, read_published
 from flode.reporting.records import load_runs
 from flode.reporting.search import search_table
@@ -438,9 +439,14 @@ def frequency(tmp_path, lambda_1, heat):
 
 
 def test_a_graph_without_lambda_1_is_said_to_have_none(tmp_path):
+    """What needs none is shown."""
     frame, _ = frequency(tmp_path, None, ["A", "B"])
-    assert set(frame["verdict"]) == {"not run"} and frame["mean"].isna().all()
-    assert frame["note"].str.contains("cora.json has no lambda_1").all()
+    without = frame["row"].isin(["lambda_1", *OF_LAMBDA_1])
+    assert set(frame["verdict"][without]) == {"not run"} and frame["mean"][without].isna().all()
+    assert frame["note"][without].str.contains("cora.json has no lambda_1").all()
+    models = ~without & (frame["subtable"] != GRAPHS) & ~frame["row"].isin(UNPUBLISHED)
+    assert models.any() and frame["mean"][models].notna().any()
+    assert not frame["note"][~without].str.contains("lambda_1").any()
 
 
 def test_a_column_stands_below_its_own_head(tmp_path):

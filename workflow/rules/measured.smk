@@ -32,6 +32,24 @@ if MEASURED := catalogue.config["measured"]:
 
     ruleorder: train_keeping_models > take_run > train
 
+    rule take_statistics:
+        input:
+            lambda wildcards: measured_statistics(catalogue, wildcards.variant)
+            or f"{MEASURED}/.none",
+        output:
+            f"{RESULTS}/statistics/{{variant}}.json",
+        log:
+            f"{RESULTS}/logs/statistics/{{variant}}.log",
+        localrule: True
+        params:
+            settings=lambda wildcards: catalogue.statistics_settings(wildcards.variant),
+        message:
+            "Taking the statistics of {wildcards.variant}"
+        script:
+            "../scripts/take_statistics.py"
+
+    ruleorder: take_statistics > statistics
+
 
 # What has been trained under results/runs, copied to that folder.
 rule collect:
