@@ -249,7 +249,7 @@ def _of_record(record: Mapping) -> dict:
 
 def _joined_origin(origins: Sequence[Mapping], splits: Iterable[int]) -> dict:
     """They differ in the splits whose raw files they name."""
-    hashes = {number: hash for one in origins for number, hash in one.get("splits", {}).items()}
+    hashes = {key: value for one in origins for key, value in one.get("splits", {}).items()}
     if not hashes:
         return dict(origins[0])
     return {**origins[0], "splits": {str(split): hashes[str(split)] for split in splits}}
