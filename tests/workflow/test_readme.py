@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 from flode.experiments.runfiles import run_files_in
+from flode.reporting.partial import write_partial
 from flode.reporting.records import load_runs
-from tests.configuration import ROOT
+from flode.reporting.verdicts import NOT_RUN, REPRODUCED
+from tests.configuration import ROOT, catalogue
 from tests.workflow_runner import command, environment, snakemake, working_copy
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -112,6 +114,17 @@ def test_accuracies_are_those_of_the_measured_runs(
     table = pd.read_csv(ROOT / "config" / "published" / "node_classification_full.csv")
     own = table[(table["row"] == "FLODE") & (table["column"] == title)]
     assert float(published) in own["mean"].tolist()
+
+
+def test_as_many_numbers_are_measured_as_it_says(tmp_path, monkeypatch):
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    monkeypatch.chdir(tmp_path)
+    write_partial(catalogue({"measured": str(ROOT / "results" / "measured")}))
+    verdicts = pd.read_csv("results/tables/reproduction.csv")["verdict"]
+    counts = (verdicts != NOT_RUN).sum(), len(verdicts), (verdicts == REPRODUCED).sum()
+    text = " ".join(README.split())
+    said = r"So far (\d+) of the (\d+) numbers .* and (\d+) of the \1 are reproduced"
+    assert tuple(map(int, re.search(said, text).groups())) == counts
 
 
 def test_all_rows_of_that_table_are_found():
