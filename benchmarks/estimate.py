@@ -25,8 +25,8 @@ from flode.datasets.graph import Graph
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import architecture_keywords
-from flode.experiments.measured import TAKEN
-from flode.experiments.runfiles import most_splits, read_run, run_files_in
+from flode.experiments.measured import TAKEN, trained_files
+from flode.experiments.runfiles import read_run
 from flode.model import Architecture, Features, choose_path
 from flode.spectral import Factors
 from flode.spectral.factors import resolve_rank
@@ -102,12 +102,7 @@ def measured(catalogue: Catalogue, run: Run, results: Path) -> Measured:
     """What the files of a run say, of whatever splits, those of ``measured`` too where it names a
     folder; each split counts once."""
     found = Measured()
-    asked = [results / Path(name).relative_to(catalogue.results)
-             for name in catalogue.run_files(run)]  # fmt: skip
-    candidates = [asked, run_files_in(asked[0].parent)]
-    if folder := catalogue.config["measured"]:
-        candidates.append(run_files_in(Path(folder, run.variant, run.configuration)))
-    for path in most_splits(candidates, catalogue.run_settings(run))[0]:
+    for path in trained_files(catalogue, run, results)[0]:
         document = read_run(path)
         records = document["records"]
         seconds = sum(one["seconds"] for one in records)

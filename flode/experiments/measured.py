@@ -18,6 +18,8 @@ from pathlib import Path
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.runfiles import (
     first_split,
+    has_settings,
+    most_splits,
     of_settings,
     read_run,
     run_files_in,
@@ -74,6 +76,25 @@ def measured_files(catalogue: Catalogue, run: Run, first: str, last: str) -> lis
     return [] if left else [str(path) for path in sorted(found, key=first_split)]
 
 
+def trained_files(
+    catalogue: Catalogue, run: Run, results: str | Path | None = None
+) -> tuple[list[Path], list[Path]]:
+    """What there is of a run, whole or not: of the files that tables ask for, of other ranges of
+    splits, and of ``measured``, those that hold most splits.
+
+    Args:
+        results: folder of the run files; the configuration's.
+
+    Returns:
+        As `most_splits`.
+    """
+    own = Path(results or catalogue.results, "runs", *_folder(run))
+    candidates = [[own / Path(name).name for name in catalogue.run_files(run)], run_files_in(own)]
+    if folder := catalogue.config["measured"]:
+        candidates.append(run_files_in(Path(folder, *_folder(run))))
+    return most_splits(candidates, catalogue.run_settings(run))
+
+
 def measured_statistics(catalogue: Catalogue, variant: str) -> str | None:
     """The file of ``measured`` that a variant's statistics can be taken from; None as for runs.
 
@@ -113,9 +134,9 @@ def take_run(files: Sequence[str], splits: Iterable[int], output: str | Path) ->
     records: dict[int, tuple[Mapping, Mapping]] = {}
     documents = [read_run(path) for path in files]
     for document in documents:
-        facts = {key: document[key] for key in _FACTS if key in document}
         for record in document["records"]:
-            records.setdefault(record["split"], (record, facts | _of_record(record)))
+            facts = _facts(document) | _facts(record)
+            records.setdefault(record["split"], (record, facts))
     chosen = [records[split] for split in splits]
     common = chosen[0][1]
     document = {key: value for key, value in documents[0].items() if key not in _FACTS}
@@ -239,12 +260,12 @@ def _is_kept(path: Path, settings: Mapping) -> bool:
     committed = re.fullmatch("[0-9a-f]{40}", str(content.get("commit"))) is not None
     if not committed:
         logger.warning("%s is not collected: commit is %s", path, content.get("commit"))
-    right = path in of_settings([path], settings)[0]
+    right = has_settings(content, settings)
     return committed and right and TAKEN not in content and not content["quick"]
 
 
-def _of_record(record: Mapping) -> dict:
-    return {key: record[key] for key in _FACTS if key in record}
+def _facts(content: Mapping) -> dict:
+    return {key: content[key] for key in _FACTS if key in content}
 
 
 def _joined_origin(origins: Sequence[Mapping], splits: Iterable[int]) -> dict:

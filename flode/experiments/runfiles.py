@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flode.files import atomic_write
+from flode.files import write_text_atomic
 from flode.jsonfiles import read_json, require
 
 #: Layout of a run file.
@@ -65,8 +65,7 @@ def save_run(document: Mapping, path: str | Path) -> None:
     head = {key: value for key, value in document.items() if key != "records"}
     records = ",\n  ".join(map(json.dumps, document["records"]))
     text = f'{json.dumps(head, indent=1)[:-2]},\n "records": [\n  {records}\n ]\n}}\n'
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text_atomic(path, text)
 
 
 def settings_of(content: Mapping) -> dict[str, Any]:

@@ -20,9 +20,8 @@ from typing import Any
 
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.checks import SUMMARIES
-from flode.experiments.measured import measured_statistics
+from flode.experiments.measured import measured_statistics, trained_files
 from flode.experiments.report import Report
-from flode.experiments.runfiles import most_splits, run_files_in
 from flode.reporting.pages import write_search_page, write_table_page
 from flode.reporting.report import forget, make_report
 from flode.reporting.series import SERIES
@@ -233,13 +232,8 @@ class _Partial:
         return files, reasons
 
     def _find(self, run: Run) -> tuple[list[str], str | None]:
-        """Files of a run with its settings: those that tables ask for or, where others hold more
-        splits, what there is of other ranges, or what was measured elsewhere."""
-        asked = self.catalogue.run_files(run)
-        candidates = [asked, run_files_in(Path(asked[0]).parent)]
-        if measured := self.catalogue.config["measured"]:
-            candidates.append(run_files_in(Path(measured, run.variant, run.configuration)))
-        found, outdated = most_splits(candidates, self.catalogue.run_settings(run))
+        """Files of a run with its settings, or why there are none."""
+        found, outdated = trained_files(self.catalogue, run)
         if found:
             return list(map(str, found)), None
         return [], "it was run with other settings" if outdated else self._reason(run.variant)
