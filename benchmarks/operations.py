@@ -90,7 +90,7 @@ def powers(sizes: Sizes) -> int:
 
 def columns(sizes: Sizes) -> int:
     """Two products a layer as on the general path, of m columns that double with each layer, and
-    the norms of the states between layers. The first ones are the same for all splits."""
+    the norms between layers, of m × m matrices. The first ones are the same for all splits."""
     model, nodes, rank = sizes.architecture, sizes.nodes, sizes.rank
     linear = model.encoder_layers == 1
     whole = not linear and (sizes.passes > 1 or sizes.distinct >= sizes.channels)
@@ -100,12 +100,12 @@ def columns(sizes: Sizes) -> int:
     total //= 1 if whole else sizes.splits
     total += (sizes.passes + 1) * sum(2 * m * nodes * rank for m in counts[1:-1])
     total += (sizes.passes + 1) * sum(2 * m * nodes * rank for m in counts[:-2])
+    normalised = counts[1:-1] if model.normalize_layers else []
+    total += sum(2 * m**2 * ((sizes.passes + 2) * (nodes + sizes.channels)) for m in normalised)
     if not (model.learn_exponent or whole or model.num_layers == 1):
         # The first columns and what L^α makes of them are constant.
         total -= 2 * counts[0] * nodes * rank
-        total -= 2 * counts[1] * nodes * sizes.channels if model.normalize_layers else 0
-    if model.normalize_layers:
-        total += (sizes.passes + 2) * sum(2 * m * nodes * sizes.channels for m in counts[1:-1])
+        total -= 2 * counts[1] ** 2 * nodes if model.normalize_layers else 0
     total += 2 * counts[-2] * rank * (2 * sizes.train + sizes.validation)
     rows = sizes if whole else replace(sizes, nodes=first, entries=first * sizes.features)
     encoder = 0 if linear else _encode(rows)
@@ -151,8 +151,8 @@ def _project(sizes: Sizes) -> int:
     if not model.input_dropout:
         return 2 * kept
     if sizes.entries < sizes.nodes * sizes.features:
-        # Sparse features are projected anew under each mask, which all splits share.
-        return 3 * kept + 2 * sizes.entries * rank // sizes.splits
+        # Of sparse features those dropped are projected anew, one mask for all splits.
+        return 3 * kept + round(2 * model.input_dropout * sizes.entries * rank / sizes.splits)
     return 2 * full + kept
 
 

@@ -78,13 +78,18 @@ class Columns(Path):
     def normalize(self, weights: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
         """Θ and B of states divided by their norms, or by ``EPSILON`` where these are smaller.
 
-        A factor of Θ cancels in what it is divided by: without it no power of W can leave float32.
+        A node's norm is that of its column b of B under ΘᵀΘ: ``‖Θb‖² = bᵀ(ΘᵀΘ)b``, in float64, as
+        squares lose twice the digits where terms cancel. A factor of Θ cancels in what it is
+        divided by: without it no power of W can leave float32.
         """
         size = weights.detach().abs().amax(dim=(1, 2), keepdim=True)
         size = torch.where(size > 0, size, 1)
         weights = weights / size
-        norms = torch.linalg.vector_norm(weights @ columns, dim=1, keepdim=True)
-        divisors = torch.where(norms > 0, torch.maximum(norms, EPSILON / size), 1)
+        wide, tall = weights.double(), columns.double()
+        gram = wide.transpose(1, 2) @ wide
+        squares = (tall * (gram @ tall)).sum(dim=1, keepdim=True)
+        norms = torch.where(squares > 0, squares, 1).sqrt().to(columns.dtype)
+        divisors = torch.where(squares > 0, torch.maximum(norms, EPSILON / size), 1)
         return weights, columns / divisors
 
     def read(self, code, nodes):
@@ -102,8 +107,8 @@ class Columns(Path):
 def is_cheaper(architecture: Architecture, operator: Operator, features: Features) -> bool:
     """Whether fewer operations a node than the general path's make a training step.
 
-    Either takes two products with N × r matrices a layer, and as many backwards; the norms are of
-    the states, three products with Θ.
+    Either takes two products with N × r matrices a layer, and as many backwards; the norms take
+    three products with ΘᵀΘ, in float64, which costs twice as much.
     """
     layers, ode = architecture.num_layers, architecture.ode
     channels = architecture.planes * architecture.hidden_channels
@@ -116,5 +121,5 @@ def is_cheaper(architecture: Architecture, operator: Operator, features: Feature
     else:
         first = features.count_distinct(channels)
     columns = [first * (2**layer if ode else 1) for layer in range(layers)]
-    norms = 6 * channels * sum(columns[1:]) if architecture.normalize_layers else 0
+    norms = 12 * sum(m**2 for m in columns[1:]) if architecture.normalize_layers else 0
     return 8 * operator.rank * sum(columns) + norms < 8 * operator.rank * channels * layers

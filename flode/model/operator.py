@@ -200,6 +200,10 @@ class Features:
             parts, values, size = self._by_feature, values[self._turn], size[::-1]
         return torch.sparse_csr_tensor(*parts, values, size=size, check_invariants=False)
 
+    @property
+    def on_gpu(self) -> bool:
+        return self.device is not None and torch.device(self.device).type == "cuda"
+
     @cached_property
     def distinct(self) -> tuple[Features, Tensor]:
         """The distinct rows alone, and which of them each node's is, ``(N,)`` int64."""
@@ -222,12 +226,32 @@ class Features:
             return product.T.unflatten(0, weight.shape[:2])
         return times(weight, self._dense) if mask is None else weight @ self.dropped(mask)
 
-    def project(self, operator: Operator, mask: Tensor | None = None) -> Tensor:
-        """Features in the right singular basis, ``Xᵀ V``: ``(F, r)``, or ``(…, F, r)`` masked."""
+    def project(self, operator: Operator) -> Tensor:
+        """``[X, 1]`` in the right singular basis, ``[X, 1]ᵀ V``: ``(F + 1, r)``."""
+        matrix = self._matrix(None, by_feature=True) if self.is_sparse else self._dense
+        return torch.cat([matrix @ operator.right, operator.right.sum(0, keepdim=True)])
+
+    def project_masked(self, operator: Operator, mask: Tensor, plain: Tensor) -> Tensor:
+        """Masked features in the right singular basis, ``(…, F, r)``, from ``plain`` of features as
+        they are: of sparse ones only the entries that the mask drops are multiplied, and a row for
+        the bias stays as it is."""
         if self.is_sparse:
-            product = self._matrix(mask, by_feature=True) @ operator.right
-            return product if mask is None else product[None]
+            lost = self._lost(mask[0], len(plain))
+            return torch.addmm(plain, lost, operator.right, alpha=-1)[None]
         return self.dropped(mask) @ operator.right
+
+    def _lost(self, mask: Tensor, size: int) -> Tensor:
+        """Sparse ``(size, N)`` of the entries that a mask drops; rows beyond F are empty."""
+        ends, nodes = self._by_feature
+        values, lost = self._values[self._turn], mask[self._turn] == 0
+        if self.on_gpu:  # how many they are is not known there without waiting for it
+            values = values * lost
+        else:
+            before = torch.nn.functional.pad(lost.cumsum(0), (1, 0))
+            ends, nodes, values = before[ends], nodes[lost], values[lost]
+        ends = torch.cat([ends, ends[-1:].expand(size - self.num_features)])
+        size = (size, self.num_nodes)
+        return torch.sparse_csr_tensor(ends, nodes, values, size=size, check_invariants=False)
 
     def dropped(self, mask: Tensor | None) -> Tensor:
         """Dense (masked) features, ``(F, N)`` or ``(S, F, N)``."""

@@ -121,8 +121,3 @@ def affine_columns(features: Features, masks: Masks | None) -> Tensor:
     x = features.dropped(masks.input if masks else None)
     x = x if x.dim() == 3 else x[None]
     return torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
-
-
-def project(features: Features, operator: Operator) -> Tensor:
-    """``[X, 1]ᵀ V``, ``(F + 1, r)``."""
-    return torch.cat([features.project(operator), operator.right.sum(0, keepdim=True)])

@@ -8,7 +8,7 @@ from torch.autograd.function import once_differentiable
 
 from flode.model.network import Masks, Parameters, Product, affine, drops_input
 from flode.model.operator import Nodes, times
-from flode.model.path import Path, Request, affine_columns, project
+from flode.model.path import Path, Request, affine_columns
 from flode.model.planes import integer_power, multiply
 
 
@@ -40,7 +40,7 @@ class Powers(Path):
 
     def __init__(self, architecture, operator, features, once=False):
         super().__init__(architecture, operator, features, once)
-        self.plain = project(features, operator)
+        self.plain = features.project(operator)
         self.columns = affine_columns(features, None)
 
     def project_masked(self, mask: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ class Powers(Path):
 
         Masks do not depend on the parameters: many epochs' masks at once make one product.
         """
-        return self.features.project(self.operator, mask)
+        return self.features.project_masked(self.operator, mask, self.plain[:-1])
 
     def states(self, parameters, requests):
         exponent = parameters["exponent"][:, 0]

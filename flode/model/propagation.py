@@ -25,7 +25,7 @@ from flode.model.architecture import Architecture
 from flode.model.columns import Columns, is_cheaper
 from flode.model.network import Parameters, affine, drops_input, encode
 from flode.model.operator import Features, Operator, times
-from flode.model.path import Path, project
+from flode.model.path import Path
 from flode.model.planes import integer_power, multiply, one_plus
 from flode.model.powers import Powers
 
@@ -38,7 +38,7 @@ class _Basis(Path):
         # A linear encoder commutes with Vᵀ: with fewer features than nodes, project those once.
         self.projected = None
         if architecture.encoder_layers == 1 and features.num_features < self._most_features():
-            self.projected = project(features, operator)
+            self.projected = features.project(operator)
 
     def _most_features(self) -> int:
         """Fewer are worth projecting: than nodes for many passes, or sparse features; for one pass
@@ -51,9 +51,9 @@ class _Basis(Path):
         projected = self.projected
         if projected is not None and drops_input(masks):
             projected = None
-            if self.features.is_sparse:  # few entries, and one mask for all splits: cheap anew
-                columns = self.features.project(self.operator, masks.input)[0]
-                projected = torch.cat([columns, self.projected[-1:]])
+            if self.features.is_sparse:  # one mask for all splits drops few entries: cheap anew
+                masked = self.features.project_masked(self.operator, masks.input, self.projected)
+                projected = masked[0]
         x = None
         if self.architecture.ode or projected is None:
             x = encode(self.architecture, parameters, self.features, masks)

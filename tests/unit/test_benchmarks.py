@@ -113,6 +113,10 @@ def test_sparse_features_count_by_their_entries():
     for path in ("general", "reduced", "spectral"):
         saved = OPERATIONS[path](dense) - OPERATIONS[path](few)
         assert saved == 2 * 2 * few.channels * (dense.entries - 100)
+    # Under a mask only what it drops is projected, for all splits at once.
+    masked = replace(few, splits=4, architecture=replace(model, input_dropout=0.25))
+    less = OPERATIONS["spectral"](masked) - OPERATIONS["spectral"](replace(masked, entries=20))
+    assert less == 80 * (4 * 3 * 2 * few.channels + 2 * 0.25 * few.rank)
 
 
 def test_cost_follows_the_formulas():

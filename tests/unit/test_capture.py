@@ -13,6 +13,7 @@ import pytest
 import torch
 from scipy import sparse
 
+from flode.model import Features
 from flode.training.capture import WARM_UP, CapturedStep
 from flode.training.trainer import StackedTrainer
 from tests.cuda_graphs import Recording, emulate
@@ -33,18 +34,22 @@ def made(case):
     return trainer_of(graph, **options)
 
 
+def on_a_gpu(monkeypatch):
+    """Trainers made from here on believe that they are on one."""
+    monkeypatch.setattr(StackedTrainer, "on_gpu", True)
+    monkeypatch.setattr(Features, "on_gpu", True)
+    return emulate(monkeypatch)
+
+
 @pytest.fixture
 def graphs(monkeypatch):
-    """Trainers made from here on believe that they are on a GPU."""
-    monkeypatch.setattr(StackedTrainer, "on_gpu", True)
-    return emulate(monkeypatch)
+    return on_a_gpu(monkeypatch)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_replayed_training_is_equal_bit_for_bit(case, monkeypatch):
     expected = made(case).train_all()
-    monkeypatch.setattr(StackedTrainer, "on_gpu", True)
-    graphs = emulate(monkeypatch)
+    graphs = on_a_gpu(monkeypatch)
     monkeypatch.setattr("flode.training.trainer.GPU_SYNC_EPOCHS", 1)
     trained = made(case).train_all()
     # A graph for every number of splits side by side that lasted longer than the warm-up.

@@ -8,8 +8,7 @@ import torch
 from scipy import stats
 
 from flode import FLODE
-from flode.model import Architecture
-from flode.model.path import project
+from flode.model import Architecture, Features
 from flode.spectral import factorize, sna
 from tests import literal
 
@@ -361,8 +360,10 @@ def test_a_fixed_exponent_that_is_freed_later_gets_its_gradient(path):
 def test_features_wider_than_the_states_are_not_projected_for_one_pass(monkeypatch):
     """XᵀV is worth its cost in a training that uses it at every step: a call uses it once."""
     projected = []
+    project = Features.project
     monkeypatch.setattr(
-        "flode.model.propagation.project",
+        Features,
+        "project",
         lambda features, operator: (
             projected.append(features.num_features) or project(features, operator)
         ),

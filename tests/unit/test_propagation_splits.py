@@ -206,6 +206,29 @@ def test_features_projected_ahead_equal_those_projected_on_the_way():
         assert torch.allclose(one, other, rtol=0, atol=1e-12) == same
 
 
+@pytest.mark.parametrize("on_gpu", [False, True], ids=["cpu", "gpu"])
+def test_sparse_features_are_projected_under_a_mask_from_their_projection(on_gpu, monkeypatch):
+    monkeypatch.setattr(Features, "on_gpu", on_gpu)
+    case = small_case("powers")
+    operator = Operator(case.factors, DOUBLE)
+    dense = np.where(case.rng.random((7, 4)) < 0.5, case.rng.normal(size=(7, 4)), 0)
+    dense[:, 1] = 0  # a feature that no node has
+    features = Features(sparse.csr_array(dense), DOUBLE)
+    plain = features.project(operator)
+    assert_close(plain[:-1], torch.from_numpy(dense.T) @ operator.right, 1e-14, 1.0)
+    assert_close(plain[-1], operator.right.sum(0), 1e-14, 1.0)
+    entries = features.mask_shape
+    for mask in (np.zeros(entries), np.ones(entries), case.rng.integers(0, 2, entries)):
+        kept = np.zeros_like(dense)
+        kept[dense.nonzero()] = dense[dense.nonzero()] * mask  # both go node by node
+        expected = torch.from_numpy(kept.T) @ operator.right
+        mask = torch.from_numpy(mask).to(DOUBLE)[None]
+        found = features.project_masked(operator, mask, plain)[0]
+        assert_close(found[:-1], expected, 1e-14, 1.0)
+        assert torch.equal(found[-1], plain[-1])
+        assert torch.equal(features.project_masked(operator, mask, plain[:-1])[0], found[:-1])
+
+
 @pytest.mark.parametrize("dropped", [False, True], ids=["whole", "dropped"])
 @served
 def test_sparse_features_equal_dense_ones(name, options, dropped):
