@@ -47,7 +47,9 @@ class Catalogue(Variants):
     def __init__(self, config: Mapping, schemas: str | Path):
         config = without_removed(config)
         Schema(Path(schemas) / "config.schema.yaml").check(config)
-        config = located(config, Path(schemas).parents[1])
+        #: The workflow's folder.
+        self.home = Path(schemas).parents[1]
+        config = located(config, self.home)
         if config["measured"] and not Path(config["measured"]).is_dir():
             raise ConfigurationError(
                 f"measured is {config['measured']!r}, which is no folder; allowed are null and a"

@@ -20,6 +20,30 @@ if TYPE_CHECKING:
 #: The hyperparameter along which a kind of study gathers series of runs.
 AXES = {"depth": "num_layers", "truncated_svd": "rank"}
 
+_SERIES_COLUMNS = (
+    "graph", "series", "configuration", "x", "mean", "std", "n", "validation_mean",
+    "exponent_mean", "exponent_std", "note", "runs",
+)  # fmt: skip
+
+#: Columns of the file of a study, by its kind: by them a claim finds a row, and a number in it.
+STUDY_COLUMNS: dict[str, tuple[str, ...]] = {
+    "cycle_eigenvectors": (
+        "frequency", "eigenvalue", "node", "real", "imaginary", "label", "homophily",
+    ),
+    "depth": (*_SERIES_COLUMNS, "fd_mean", "fd_std"),
+    "dirichlet_energy": ("graph", "panel", "alpha", "scheme", "t", "energy", "limit", "step"),
+    "fractional_edges_cycle": ("exponent", "nodes", "source", "target", "distance", "weight"),
+    "fractional_edges_distance": (
+        "graph", "exponent", "distance", "pairs", "size", "edges", "median", "q90", "q99", "max",
+        "bound", "guaranteed",
+    ),
+    "spectrum": ("graph", "kind", "real", "imaginary"),
+    "truncated_svd": (*_SERIES_COLUMNS, "explained_variance"),
+    "weakly_balanced": (
+        "graph", "source", "target", "nodes", "balanced", "weakly_balanced", "perron",
+    ),
+}  # fmt: skip
+
 #: Columns of a tidy table by which a claim finds a row, all of text, and those that are numbers.
 PLACES = ("table", "subtable", "row", "column", "metric", "unit")
 NUMBERS = ("mean", "std", "n", "published_mean", "published_std")
@@ -208,10 +232,16 @@ def _check_claim(catalogue: Catalogue, check: Mapping, where: str) -> None:
                 check_place(catalogue.config["tables"][source], row, f"{where}: {source}.where")
             else:
                 study = catalogue.config["studies"][source]
+                for key in row:
+                    columns = STUDY_COLUMNS[study["kind"]]
+                    one_known(key, columns, f"{where}: {source}.where: a key")
                 for key, group in (("graph", "graphs"), ("series", "series")):
                     if key in row and group in study:
                         one_known(row[key], study[group], f"{where}: {source}.where.{key}")
-        if in_tables:
+        if not in_tables:
+            columns = STUDY_COLUMNS[catalogue.config["studies"][source]["kind"]]
+            one_known(cell.get("value", "mean"), columns, f"{where}: {source}.value")
+        else:
             kind = catalogue.config["tables"][source]["kind"]
             if kind in SUMMARIES:
                 raise ConfigurationError(

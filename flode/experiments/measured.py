@@ -183,8 +183,13 @@ def collect_runs(catalogue: Catalogue, folder: str | Path) -> dict[str, int]:
                     _collect(path, Path(folder, *_folder(run)), settings, counts)
             except ValueError as error:
                 damaged.append(str(error))
-    statistics = [_collect_statistics(catalogue, name, folder) for name in catalogue.variants]
-    logger.info("%s: files of statistics added: %d", folder, sum(statistics))
+    statistics = 0
+    for name in catalogue.variants:
+        try:
+            statistics += _collect_statistics(catalogue, name, folder)
+        except ValueError as error:
+            damaged.append(str(error))
+    logger.info("%s: files of statistics added: %d", folder, statistics)
     logger.info(
         "%s: run files added: %d; replaced by these: %d; there already: %d; in the way of others:"
         " %d; left out: %d",
@@ -218,13 +223,18 @@ def _collect(path: Path, folder: Path, settings: Mapping, counts: dict[str, int]
 
 
 def _collect_statistics(catalogue: Catalogue, variant: str, folder: str | Path) -> bool:
-    """Whether there were any to copy: those of a graph with its present settings, anew."""
+    """Whether there were any to copy: those of a graph with its present settings, anew, or in place
+    of others of which no commit says how they were made."""
     own, settings = Path(catalogue.statistics_file(variant)), catalogue.statistics_settings(variant)
     copy = Path(folder, variant, STATISTICS)
-    known = _has_statistics(copy, settings) or settings.get("generated", False)
-    if known or not _has_statistics(own, settings) or not _made_here(own):
+    known = _has_statistics(copy, settings) and _is_committed(copy, read_json(copy), warn=False)
+    if known or settings.get("generated", False):
         return False
-    _save_json(read_json(own), copy)
+    if not _has_statistics(own, settings) or not _made_here(own):
+        return False
+    if not _is_committed(own, content := read_json(own)):
+        return False
+    _save_json(content, copy)
     return True
 
 
@@ -257,11 +267,16 @@ def _made_here(path: Path) -> bool:
 
 def _is_kept(path: Path, settings: Mapping) -> bool:
     content = read_run(path)
-    committed = re.fullmatch("[0-9a-f]{40}", str(content.get("commit"))) is not None
-    if not committed:
-        logger.warning("%s is not collected: commit is %s", path, content.get("commit"))
-    right = has_settings(content, settings)
+    committed, right = _is_committed(path, content), has_settings(content, settings)
     return committed and right and TAKEN not in content and not content["quick"]
+
+
+def _is_committed(path: Path, content: Mapping, warn: bool = True) -> bool:
+    """Whether a commit says how a file was made."""
+    committed = re.fullmatch("[0-9a-f]{40}", str(content.get("commit"))) is not None
+    if warn and not committed:
+        logger.warning("%s is not collected: commit is %s", path, content.get("commit"))
+    return committed
 
 
 def _facts(content: Mapping) -> dict:

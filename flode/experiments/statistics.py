@@ -13,6 +13,7 @@ from scipy.sparse.linalg import eigs, eigsh
 
 from flode.datasets.build import graph_statistics
 from flode.datasets.graph import Graph
+from flode.experiments.provenance import commit, versions
 from flode.spectral import Factors, sna
 
 #: A matrix of fewer rows is decomposed as a dense one.
@@ -46,7 +47,8 @@ def graph_report(
     Returns:
         What can be written as JSON. ``lambda_1`` is the smallest eigenvalue of a symmetric SNA,
         ``lambda_pf`` the largest real eigenvalue of another; the one that a graph does not have is
-        None, as is the homophily of a graph without edges.
+        None, as is the homophily of a graph without edges. ``versions`` and ``commit`` say by what
+        it was computed.
 
     Raises:
         ValueError: damaged inputs, or factors of another graph; named.
@@ -78,6 +80,8 @@ def graph_report(
         # What is not said of a real graph need not be computed again for it.
         **({"generated": True} if settings.get("generated") else {}),
         **{key: settings[key] for key in ("version", "origin") if key in settings},
+        "versions": versions(),
+        "commit": commit(),
     }
 
 

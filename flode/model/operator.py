@@ -187,6 +187,7 @@ class Features:
             for m in (csr, turned)
         )
         self._turn = torch.from_numpy(turned.data.astype(np.int64) - 1).to(device)
+        self._turned = self._values[self._turn]
         self.mask_shape = (csr.nnz,)
         with warnings.catch_warnings():  # torch says once a process that these are in beta
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
@@ -194,11 +195,11 @@ class Features:
 
     def _matrix(self, mask: Tensor | None, by_feature: bool = False) -> Tensor:
         """Sparse ``(N, F)``, or ``(F, N)``, with its entries masked."""
-        values = self._values if mask is None else self._values * mask[0]
-        parts, size = self._by_node, (self.num_nodes, self.num_features)
         if by_feature:
-            parts, values, size = self._by_feature, values[self._turn], size[::-1]
-        return torch.sparse_csr_tensor(*parts, values, size=size, check_invariants=False)
+            values = self._turned if mask is None else self._turned * mask[0][self._turn]
+            return _csr(*self._by_feature, values, (self.num_features, self.num_nodes))
+        values = self._values if mask is None else self._values * mask[0]
+        return _csr(*self._by_node, values, (self.num_nodes, self.num_features))
 
     @property
     def on_gpu(self) -> bool:
@@ -236,22 +237,21 @@ class Features:
         they are: of sparse ones only the entries that the mask drops are multiplied, and a row for
         the bias stays as it is."""
         if self.is_sparse:
-            lost = self._lost(mask[0], len(plain))
+            lost = self._lost(mask[0], rows=len(plain))
             return torch.addmm(plain, lost, operator.right, alpha=-1)[None]
         return self.dropped(mask) @ operator.right
 
-    def _lost(self, mask: Tensor, size: int) -> Tensor:
-        """Sparse ``(size, N)`` of the entries that a mask drops; rows beyond F are empty."""
-        ends, nodes = self._by_feature
-        values, lost = self._values[self._turn], mask[self._turn] == 0
+    def _lost(self, mask: Tensor, rows: int) -> Tensor:
+        """Sparse ``(rows, N)`` of the entries that a mask drops; rows beyond F are empty."""
+        (ends, nodes), values = self._by_feature, self._turned
+        lost = mask[self._turn] == 0
         if self.on_gpu:  # how many they are is not known there without waiting for it
             values = values * lost
         else:
             before = torch.nn.functional.pad(lost.cumsum(0), (1, 0))
             ends, nodes, values = before[ends], nodes[lost], values[lost]
-        ends = torch.cat([ends, ends[-1:].expand(size - self.num_features)])
-        size = (size, self.num_nodes)
-        return torch.sparse_csr_tensor(ends, nodes, values, size=size, check_invariants=False)
+        ends = torch.cat([ends, ends[-1:].expand(rows - self.num_features)])
+        return _csr(ends, nodes, values, (rows, self.num_nodes))
 
     def dropped(self, mask: Tensor | None) -> Tensor:
         """Dense (masked) features, ``(F, N)`` or ``(S, F, N)``."""
@@ -259,6 +259,10 @@ class Features:
             dense = self._matrix(mask, by_feature=True).to_dense()
             return dense if mask is None else dense[None]
         return self._dense if mask is None else self._dense * mask
+
+
+def _csr(ends: Tensor, indices: Tensor, values: Tensor, size: tuple[int, int]) -> Tensor:
+    return torch.sparse_csr_tensor(ends, indices, values, size=size, check_invariants=False)
 
 
 def _kinds(rows) -> tuple[Tensor, int]:

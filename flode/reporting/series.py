@@ -7,17 +7,12 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.checks import STUDY_COLUMNS
 from flode.experiments.statistics import smallest_eigenvalue
 from flode.experiments.studies import StudyGraph
 from flode.reporting.dominance import frequency_dominance
 from flode.reporting.records import Runs
 from flode.reporting.tidy import QUICK, Reasons, RunsByKey
-
-#: Columns that every such study has; accuracies in percent, population standard deviations.
-COLUMNS = (
-    "graph", "series", "configuration", "x", "mean", "std", "n", "validation_mean",
-    "exponent_mean", "exponent_std", "note", "runs",
-)  # fmt: skip
 
 
 def _points(
@@ -42,8 +37,10 @@ def _points(
                 yield label, name, configuration, values, run
 
 
-def _row(graph: str, series: str, configuration: str, x: float, run: Runs | str) -> dict[str, Any]:
-    row = dict.fromkeys(COLUMNS)
+def _row(
+    kind: str, graph: str, series: str, configuration: str, x: float, run: Runs | str
+) -> dict[str, Any]:
+    row = dict.fromkeys(STUDY_COLUMNS[kind])
     row |= {"graph": graph, "series": series, "configuration": configuration, "x": x}
     if isinstance(run, str):
         return row | {"n": 0, "note": f"not run: {run}"}
@@ -76,14 +73,15 @@ def depth(
     graphs.
 
     Returns:
-        `COLUMNS`, where ``x`` is the number of layers, and ``fd_mean, fd_std`` (see
-        `flode.reporting.dominance.frequency_dominance`). A point whose training diverged, or that
+        A row a point, its columns those of `STUDY_COLUMNS`: accuracies in percent with population
+        standard deviations, ``x`` the number of layers, ``fd_mean, fd_std`` as in
+        `flode.reporting.dominance.frequency_dominance`. A point whose training diverged, or that
         was not run for one of the ``reasons``, has a ``note`` and no numbers.
     """
     lambda_1 = {label: _lambda_1(graph) for label, graph in graphs.items()}
     rows = []
     for label, name, configuration, values, run in _points(settings, graphs, runs, reasons):
-        row = _row(label, name, configuration, values["num_layers"], run)
+        row = _row("depth", label, name, configuration, values["num_layers"], run)
         found = None
         if not isinstance(run, str) and not run.diverged:
             found = frequency_dominance(run, lambda_1[label], "FD_trained")
@@ -101,16 +99,16 @@ def truncated_svd(
     """Test accuracy and explained variance against the number of singular values.
 
     Returns:
-        `COLUMNS`, where ``x`` is the number of singular values, and ``explained_variance``. A point
-        without a rank has all of them.
+        As of `depth`, without FD: ``x`` is the number of singular values, all of them for a point
+        without a rank, and ``explained_variance`` how much of ‖L‖² they hold.
     """
     rows = []
     for label, name, configuration, values, run in _points(settings, graphs, runs, reasons):
         if label not in graphs:
-            rows.append(_row(label, name, configuration, values["rank"], run))
+            rows.append(_row("truncated_svd", label, name, configuration, values["rank"], run))
             continue
         factors = graphs[label].factors.leading(values["rank"])
-        row = _row(label, name, configuration, factors.rank, run)
+        row = _row("truncated_svd", label, name, configuration, factors.rank, run)
         rows.append(row | {"explained_variance": factors.explained_variance})
     return pd.DataFrame(rows)
 

@@ -2,8 +2,10 @@
 
 import pytest
 
-from flode.experiments.checks import NUMBERS, PLACES, SUMMARIES
+from flode.experiments.checks import NUMBERS, PLACES, STUDY_COLUMNS, SUMMARIES
+from flode.experiments.studies import STUDIES
 from flode.experiments.validation import ConfigurationError
+from flode.reporting.series import SERIES
 from flode.reporting.tidy import COLUMNS
 from tests.configuration import catalogue
 
@@ -112,6 +114,10 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
         (claim({"subtable": "chameleon", "row": "a"}, "ablation"), ["where.row is 'a'", "D, heat"]),
         (claim({"graph": "Coraa"}, "depth"), ["depth.where.graph is 'Coraa'", "Cora"]),
         (claim({"series": "ODE"}, "depth"), ["depth.where.series is 'ODE'", "ODE, standard"]),
+        (claim({"grph": "Cora"}, "depth"), ["depth.where: a key is 'grph'", "graph, series"]),
+        (claim({"x": 2}, "depth", minus={"where": {"layers": 2}}), ["a key is 'layers'"]),
+        (claim({"graph": "Cora"}, "depth", value="fd"), ["depth.value is 'fd'", "fd_mean"]),
+        (claim({"kind": "perron"}, "spectrum"), ["spectrum.value is 'mean'", "real, imaginary"]),
         (claim({"row": "FLODE"}, value="verdict"), ["value is 'verdict'", "published_mean"]),
         (claim({"row": "FLODE"}, value="published_mean"), ["must be measured"]),
         (without_net_flow(figures={}), ["figures.dsbm.panels", "'net_flow'", "edge_density"]),
@@ -176,6 +182,11 @@ def test_a_name_of_a_table_and_a_study_is_no_source():
 
 def test_the_columns_that_claims_may_name_are_those_of_tables():
     assert set(PLACES) | set(NUMBERS) <= set(COLUMNS) and len(SUMMARIES) == 2
+
+
+def test_every_kind_of_study_says_its_columns():
+    kinds = catalogue({}).config["studies"].values()
+    assert set(STUDY_COLUMNS) == {*STUDIES, *SERIES} == {spec["kind"] for spec in kinds}
 
 
 def test_candidates_that_repeat_a_default_are_its_run():

@@ -269,7 +269,8 @@ def put_statistics(found, path, variant="cora", **facts):
     """As `graph_report` gives them."""
     keys = ("variant", "dataset", "title", "published", "version", "origin")
     settings = found.statistics_settings(variant)
-    content = {key: settings[key] for key in keys} | {"rank": 5, "lambda_1": -0.5} | facts
+    content = {key: settings[key] for key in keys} | {"rank": 5, "lambda_1": -0.5}
+    content |= {"commit": "0123456789" * 4} | facts
     counts = dict.fromkeys(("nodes", "edges", "directed_edges", "self_loops", "features"), 7)
     content |= counts | {"classes": 2, "homophily": 0.5, "truncated": False}
     content |= {"explained_variance": 1.0, "symmetric": True, "lambda_pf": None}
@@ -298,6 +299,28 @@ def test_statistics_are_taken_and_collected_too(found):
     put_statistics(found, own, rank=6)
     collect_runs(found, "before")
     assert kept.read_bytes() == before
+
+
+def test_statistics_are_kept_with_the_commit_that_made_them(found, caplog):
+    for commit in (None, "unknown", "0123456789" * 4 + "+changes"):
+        own = put_statistics(found, found.statistics_file("cora"), commit=commit)
+        collect_runs(found, "before")
+        assert f"{own} is not collected: commit is {commit}" in caplog.text
+        assert not Path("before/cora").exists()
+    # A damaged one is named, after the others were collected.
+    kept = put_statistics(found, "before/citeseer/statistics.json", variant="citeseer")
+    kept.write_text("{")
+    put_statistics(found, own)
+    with pytest.raises(ValueError, match=r"before/citeseer/statistics.json: is not JSON"):
+        collect_runs(found, "before")
+    kept.unlink()
+    # One of which no commit is known gives way to one of which it is.
+    kept = Path("before/cora/statistics.json")
+    assert kept.is_file()
+    put_statistics(found, kept, commit=None)
+    put_statistics(found, own, rank=6)
+    collect_runs(found, "before")
+    assert json.loads(kept.read_text())["rank"] == 6
 
 
 def test_statistics_of_another_graph_are_not_taken(found):

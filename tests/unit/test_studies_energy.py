@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from flode.datasets.graph import Graph
+from flode.experiments.checks import STUDY_COLUMNS
 from flode.experiments.studies import STUDIES, StudyGraph
 from flode.experiments.studies.energy import sample_steps
 from flode.reporting.figures import FIGURES, save_figure
@@ -47,8 +48,7 @@ def frame():
 
 
 def test_what_the_study_holds(frame):
-    columns = ["graph", "panel", "alpha", "scheme", "t", "energy", "limit", "step"]
-    assert list(frame.columns) == columns
+    assert tuple(frame.columns) == STUDY_COLUMNS["dirichlet_energy"]
     lines = frame.groupby(["graph", "panel", "alpha", "scheme"])
     assert len(lines) == 2 * 2 * 3 * 2
     for (graph, *_), line in lines:

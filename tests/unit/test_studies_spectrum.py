@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from flode.experiments.checks import STUDY_COLUMNS
 from flode.experiments.studies import STUDIES
 from flode.reporting.figures import FIGURES, save_figure
 from flode.spectral import factorize, symmetrically_normalize
@@ -257,6 +258,7 @@ def test_a_study_survives_its_file(kind, tmp_path):
     frame = study(kind)
     frame.to_csv(tmp_path / "study.csv", index=False, float_format="%.10g")
     read = pd.read_csv(tmp_path / "study.csv")
+    assert tuple(read.columns) == STUDY_COLUMNS[kind]
     pd.testing.assert_frame_equal(read, frame, check_dtype=False, rtol=1e-8, atol=1e-12)
     FIGURES[kind](read, {})
 

@@ -2,7 +2,8 @@
 
 A kind is a function ``(settings, graphs) -> DataFrame``; ``settings["spec"]`` is the study's entry
 in the configuration, ``graphs`` its graphs by label, each with its files. A new kind is such a
-function, an entry here, and one in study.schema.yaml. A figure of the kind's name draws it.
+function, an entry here, one in `flode.experiments.checks.STUDY_COLUMNS`, and one in
+study.schema.yaml. A figure of the kind's name draws it.
 """
 
 from __future__ import annotations
