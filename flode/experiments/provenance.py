@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import platform
+import re
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
+
+#: Here ``git archive`` writes the commit.
+_ARCHIVE = ".git_archival.txt"
 
 
 def versions() -> dict[str, str]:
@@ -18,21 +22,36 @@ def versions() -> dict[str, str]:
     return found | {name: version(name) for name in _PACKAGES}
 
 
-def commit() -> str:
-    """Commit of the working copy this library lies in, with ``+changes`` where tracked files
-    differ from it; ``unknown`` outside a working copy."""
-    here = Path(__file__).resolve().parents[2]
+def commit(file: str | Path = __file__) -> str:
+    """Commit of the working copy that tracks this library's files.
 
-    def git(*arguments):
-        done = subprocess.run(
-            ["git", "-C", str(here), *arguments], capture_output=True, text=True, timeout=30
-        )
-        return done.stdout.strip() if done.returncode == 0 else None
+    Args:
+        file: one of them, ``flode/experiments/provenance.py``.
+
+    Returns:
+        Its hash, with ``+changes`` where tracked files differ from it. Of an unpacked
+        ``git archive`` (a release, or what a host offers as a ZIP) the commit that it was made of,
+        with ``+archive``, as nothing tells whether files were changed since. Else ``unknown``.
+    """
+    file = Path(file).resolve()
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(file.parent), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+        return done.stdout.strip()
 
     try:
-        head = git("rev-parse", "HEAD")
-        if not head:
-            return "unknown"
-        return head + ("+changes" if git("status", "--porcelain", "-uno") else "")
-    except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
+        git("ls-files", "--error-unmatch", file.name)  # not of a repository around an environment
+        return git("rev-parse", "HEAD") + (
+            "+changes" if git("status", "--porcelain", "-uno") else ""
+        )
+    except (OSError, subprocess.SubprocessError):
+        return _archived(file.parents[2] / _ARCHIVE)
+
+
+def _archived(file: Path) -> str:
+    try:
+        found = re.search("[0-9a-f]{40}", file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        found = None
+    return f"{found[0]}+archive" if found else "unknown"
