@@ -58,11 +58,13 @@ class FLODE(nn.Module):
         self.path = path
         self.rank = rank
         self.names = {}
+        # PyTorch 2.6 tells its default device outside `with torch.device(...)` only.
+        device = torch.empty(0).device
         for name, value in self.architecture.initial_parameters().items():
             # Module attributes cannot hold a dot.
             self.names[name] = name.replace(".", "_")
             learned = name not in self.architecture.fixed_parameters
-            parameter = nn.Parameter(value.to(torch.get_default_device()), requires_grad=learned)
+            parameter = nn.Parameter(value.to(device), requires_grad=learned)
             self.register_parameter(self.names[name], parameter)
 
     def reset_parameters(self, seed: int | None = None) -> None:
