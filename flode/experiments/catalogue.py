@@ -47,9 +47,7 @@ class Catalogue(Variants):
     def __init__(self, config: Mapping, schemas: str | Path):
         config = without_removed(config)
         Schema(Path(schemas) / "config.schema.yaml").check(config)
-        #: The workflow's folder.
-        self.home = Path(schemas).parents[1]
-        config = located(config, self.home)
+        config = located(config, Path(schemas).parents[1])
         if config["measured"] and not Path(config["measured"]).is_dir():
             raise ConfigurationError(
                 f"measured is {config['measured']!r}, which is no folder; allowed are null and a"

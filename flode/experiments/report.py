@@ -120,11 +120,6 @@ class Report:
         ]
 
     def _check_learnt(self, entry: dict, where: str) -> None:
-        document = entry.get("document")
-        if document and not (self._catalogue.home / document).is_file():
-            raise ConfigurationError(
-                f"{where}.document is {document!r}, which is no file of {self._catalogue.home}"
-            )
         for key, group in (("table", "tables"), ("figure", "figures")):
             if key in entry:
                 one_known(entry[key], self._config[group], f"{where}.{key}")

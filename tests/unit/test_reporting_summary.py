@@ -278,10 +278,6 @@ def test_a_search_whose_runs_are_there_anyway_is_shown():
     ("entry", "words"),
     [
         ({"table": "ablatoin"}, r"report\.learnt\.0\.table is 'ablatoin'; allowed are"),
-        (
-            {"document": "docs/theroy.md"},
-            r"learnt\.0\.document is 'docs/theroy.md', which is no file",
-        ),
         ({"figure": "dsmb"}, r"report\.learnt\.0\.figure is 'dsmb'; allowed are"),
         (
             {"table": "ablation", "cells": [{"subtable": "cameleon"}]},
