@@ -30,7 +30,7 @@ TINY = {
     "searches": {
         "dsbm": {
             "grid": {"num_layers": [2, 3], "decoder_layers": [2]},
-            "variants": ["dsbm-alpha0.1-beta0.2", "dsbm-alpha0.1-beta0.15"],
+            "variants": ["dsbm-alpha0.1-beta0.2", "dsbm-alpha0.1-beta0.05"],
         }
     },
 }
