@@ -227,28 +227,27 @@ def _check_claim(catalogue: Catalogue, check: Mapping, where: str) -> None:
             raise ConfigurationError(
                 f"{where}: source {source!r} is a table and a study; names must differ"
             )
-        for row in (cell["where"], cell.get("minus", {}).get("where", {})):
-            if in_tables:
-                check_place(catalogue.config["tables"][source], row, f"{where}: {source}.where")
-            else:
-                study = catalogue.config["studies"][source]
-                for key in row:
-                    columns = STUDY_COLUMNS[study["kind"]]
-                    one_known(key, columns, f"{where}: {source}.where: a key")
-                for key, group in (("graph", "graphs"), ("series", "series")):
-                    if key in row and group in study:
-                        one_known(row[key], study[group], f"{where}: {source}.where.{key}")
-        if not in_tables:
-            columns = STUDY_COLUMNS[catalogue.config["studies"][source]["kind"]]
-            one_known(cell.get("value", "mean"), columns, f"{where}: {source}.value")
-        else:
-            kind = catalogue.config["tables"][source]["kind"]
-            if kind in SUMMARIES:
+        if in_tables:
+            spec, check_row, numbers = catalogue.config["tables"][source], check_place, NUMBERS
+            if spec["kind"] in SUMMARIES:
                 raise ConfigurationError(
-                    f"{where}: source {source!r} is of kind {kind}; a table that measures is"
-                    " allowed"
+                    f"{where}: source {source!r} is of kind {spec['kind']}; a table that measures"
+                    " is allowed"
                 )
-            one_known(cell.get("value", "mean"), NUMBERS, f"{where}: {source}.value")
+        else:
+            spec = catalogue.config["studies"][source]
+            check_row, numbers = _check_study_row, STUDY_COLUMNS[spec["kind"]]
+        for row in (cell["where"], cell.get("minus", {}).get("where", {})):
+            check_row(spec, row, f"{where}: {source}.where")
+        one_known(cell.get("value", "mean"), numbers, f"{where}: {source}.value")
+
+
+def _check_study_row(spec: Mapping, row: Mapping, where: str) -> None:
+    for key in row:
+        one_known(key, STUDY_COLUMNS[spec["kind"]], f"{where}: a key")
+    for key, group in (("graph", "graphs"), ("series", "series")):
+        if key in row and group in spec:
+            one_known(row[key], spec[group], f"{where}.{key}")
 
 
 def check_place(spec: Mapping, row: Mapping, where: str) -> None:
