@@ -102,12 +102,22 @@ def measured_statistics(catalogue: Catalogue, variant: str) -> str | None:
         variant: of the catalogue.
     """
     folder = catalogue.config["measured"]
+    if not folder:
+        return None
     settings = catalogue.statistics_settings(variant)
-    own = Path(catalogue.statistics_file(variant))
-    if not folder or (_has_statistics(own, settings) and _made_here(own)):
+    own = _statistics_or_damaged(catalogue.statistics_file(variant), settings)
+    if own is not None and TAKEN not in own:
         return None
     path = Path(folder, variant, STATISTICS)
-    return str(path) if _has_statistics(path, settings) else None
+    return str(path) if _statistics_or_damaged(path, settings) is not None else None
+
+
+def _statistics_or_damaged(path: str | Path, settings: Mapping) -> dict | None:
+    """As `_statistics`, empty where the file is damaged: that is left to its reader."""
+    try:
+        return _statistics(path, settings)
+    except ValueError:
+        return {}
 
 
 def take_statistics(file: str, output: str | Path) -> None:
@@ -225,28 +235,26 @@ def _collect(path: Path, folder: Path, settings: Mapping, counts: dict[str, int]
 def _collect_statistics(catalogue: Catalogue, variant: str, folder: str | Path) -> bool:
     """Whether there were any to copy: those of a graph with its present settings, anew, or in place
     of others of which no commit says how they were made."""
-    own, settings = Path(catalogue.statistics_file(variant)), catalogue.statistics_settings(variant)
-    copy = Path(folder, variant, STATISTICS)
-    known = _has_statistics(copy, settings) and _is_committed(copy, read_json(copy), warn=False)
-    if known or settings.get("generated", False):
+    settings, copy = catalogue.statistics_settings(variant), Path(folder, variant, STATISTICS)
+    if settings.get("generated", False):
         return False
-    if not _has_statistics(own, settings) or not _made_here(own):
+    there = _statistics(copy, settings)
+    if there is not None and _is_committed(there):
         return False
-    if not _is_committed(own, content := read_json(own)):
+    own = _statistics(path := catalogue.statistics_file(variant), settings)
+    if own is None or TAKEN in own or not _is_committed(own, path):
         return False
-    _save_json(content, copy)
+    _save_json(own, copy)
     return True
 
 
-def _has_statistics(path: Path, settings: Mapping) -> bool:
-    """A damaged file is left to its reader."""
-    if not path.is_file():
-        return False
-    try:
-        content = read_json(path)
-    except ValueError:
-        return True
-    return all(key in content and content[key] == settings[key] for key in _STATISTICS_KEYS)
+def _statistics(path: str | Path, settings: Mapping) -> dict | None:
+    """Content of a statistics file; None where there is none, or one of other settings."""
+    if not Path(path).is_file():
+        return None
+    content = read_json(path)
+    same = all(key in content and content[key] == settings[key] for key in _STATISTICS_KEYS)
+    return content if same else None
 
 
 def _save_json(content: Mapping, path: str | Path) -> None:
@@ -267,15 +275,15 @@ def _made_here(path: Path) -> bool:
 
 def _is_kept(path: Path, settings: Mapping) -> bool:
     content = read_run(path)
-    committed, right = _is_committed(path, content), has_settings(content, settings)
+    committed, right = _is_committed(content, path), has_settings(content, settings)
     return committed and right and TAKEN not in content and not content["quick"]
 
 
-def _is_committed(path: Path, content: Mapping, warn: bool = True) -> bool:
-    """Whether a commit says how a file was made."""
+def _is_committed(content: Mapping, collected: str | Path | None = None) -> bool:
+    """Whether a commit says how a file was made; if not, of one to be collected, a warning."""
     committed = re.fullmatch("[0-9a-f]{40}", str(content.get("commit"))) is not None
-    if warn and not committed:
-        logger.warning("%s is not collected: commit is %s", path, content.get("commit"))
+    if collected and not committed:
+        logger.warning("%s is not collected: commit is %s", collected, content.get("commit"))
     return committed
 
 

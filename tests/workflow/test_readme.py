@@ -116,15 +116,39 @@ def test_accuracies_are_those_of_the_measured_runs(
     assert float(published) in own["mean"].tolist()
 
 
-def test_as_many_numbers_are_measured_as_it_says(tmp_path, monkeypatch):
-    (tmp_path / "config").symlink_to(ROOT / "config")
-    monkeypatch.chdir(tmp_path)
-    write_partial(catalogue({"measured": str(ROOT / "results" / "measured")}))
-    verdicts = pd.read_csv("results/tables/reproduction.csv")["verdict"]
+@pytest.fixture(scope="module")
+def reproduction(tmp_path_factory):
+    """The verdicts on the measured runs."""
+    folder = tmp_path_factory.mktemp("partial")
+    (folder / "config").symlink_to(ROOT / "config")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_partial(catalogue({"measured": str(ROOT / "results" / "measured")}))
+        return pd.read_csv("results/tables/reproduction.csv")
+
+
+def found(pattern):
+    """Groups of the one sentence like this."""
+    (groups,) = re.findall(pattern, " ".join(README.split()))
+    return groups
+
+
+def test_as_many_numbers_are_measured_as_it_says(reproduction):
+    verdicts = reproduction["verdict"]
     counts = (verdicts != NOT_RUN).sum(), len(verdicts), (verdicts == REPRODUCED).sum()
-    text = " ".join(README.split())
-    said = r"So far (\d+) of the (\d+) numbers .* and (\d+) of the \1 are reproduced"
-    assert tuple(map(int, re.search(said, text).groups())) == counts
+    said = found(r"So far (\d+) of the (\d+) numbers .* and (\d+) of the (\d+) are reproduced")
+    assert tuple(map(int, said)) == (*counts, counts[0])
+
+
+def test_dsbm_reproduces_as_far_as_it_says(reproduction):
+    cells = reproduction[reproduction["table"] == "dsbm"]
+    said = found(r"(\d+) of the (\d+) cells reproduce .* is (\S+) points \(β\* = (\S+)\)")
+    assert int(said[0]) == (cells["verdict"] == REPRODUCED).sum()
+    assert int(said[1]) == len(cells)
+    differences = (cells["mean"] - cells["published_mean"]).abs()
+    largest = cells.loc[differences.idxmax()]
+    assert largest["subtable"] == "net_flow" and float(largest["column"]) == float(said[3])
+    assert f"{differences.max():.1f}" == said[2]
 
 
 def test_all_rows_of_that_table_are_found():
