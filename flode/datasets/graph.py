@@ -45,7 +45,15 @@ class Graph:
                 empty one, labels missing under a mask; of metric auroc, other classes than 0 and 1,
                 or a mask without one of the two.
         """
-        nodes = self.num_nodes
+        self._check_features_and_labels(self.num_nodes)
+        self._check_edges(self.num_nodes)
+        if self.metric not in ("accuracy", "auroc"):
+            raise ValueError(f"metric is {self.metric!r}; allowed are accuracy, auroc")
+        self._check_masks(self.num_nodes)
+        if self.metric == "auroc":
+            self._check_two_classes()
+
+    def _check_features_and_labels(self, nodes: int) -> None:
         if self.features.ndim != 2 or self.features.shape[0] != nodes:
             raise ValueError(
                 f"features must have shape ({nodes}, F), one row a label, found"
@@ -59,6 +67,8 @@ class Graph:
                 f"labels must be an int64 array of shape (N,), found {self.labels.dtype}"
                 f" {self.labels.shape}"
             )
+
+    def _check_edges(self, nodes: int) -> None:
         if self.edge_index.ndim != 2 or self.edge_index.shape[0] != 2:
             raise ValueError(f"edge_index must have shape (2, E), found {self.edge_index.shape}")
         if self.edge_weight.shape != (self.edge_index.shape[1],):
@@ -79,8 +89,8 @@ class Graph:
                 f"edge_weight[{wrong[0]}] is {self.edge_weight[wrong[0]]}; weights must be positive"
                 " and finite"
             )
-        if self.metric not in ("accuracy", "auroc"):
-            raise ValueError(f"metric is {self.metric!r}; allowed are accuracy, auroc")
+
+    def _check_masks(self, nodes: int) -> None:
         for name in _MASKS:
             mask = getattr(self, name)
             if mask.dtype != bool or mask.ndim != 2 or mask.shape[1] != nodes:
@@ -102,8 +112,6 @@ class Graph:
         if len(overlap):
             split, node = overlap[0]
             raise ValueError(f"split {split}: node {node} is in two of train, validation and test")
-        if self.metric == "auroc":
-            self._check_two_classes()
 
     def _check_two_classes(self) -> None:
         """An AUROC is of the nodes of one class against those of the other."""

@@ -92,10 +92,16 @@ def check_study(catalogue: Catalogue, study: str) -> None:
     """Refuse series without graphs or graphs without series, points without a place on the axis,
     horizons that do not fit, self-loops, and depth on a graph that has no λ₁."""
     spec, where = catalogue.config["studies"][study], f"studies.{study}"
-    graphs = spec.get("graphs", {})
+    _check_series(spec, where)
+    _check_study_graphs(catalogue, study, where)
+    _check_edges(spec, where)
+    _check_horizons(spec, where)
+
+
+def _check_series(spec: Mapping, where: str) -> None:
     for name, one in spec.get("series", {}).items():
         for label in one.get("graphs", []):
-            one_known(label, graphs, f"{where}.series.{name}.graphs: a label")
+            one_known(label, spec.get("graphs", {}), f"{where}.series.{name}.graphs: a label")
         axis = AXES[spec["kind"]]
         for index, point in enumerate(one["points"]):
             if axis not in point:
@@ -103,12 +109,18 @@ def check_study(catalogue: Catalogue, study: str) -> None:
                     f"{where}.series.{name}.points.{index} is {point!r}; a study of kind"
                     f" {spec['kind']} needs {axis} in each point"
                 )
+
+
+def _check_study_graphs(catalogue: Catalogue, study: str, where: str) -> None:
     for label, by_series in catalogue.study_runs(study).items():
         if not by_series:
             raise ConfigurationError(f"{where}.graphs: no series has the graph {label!r}")
-        if spec["kind"] == "depth":
+        if catalogue.config["studies"][study]["kind"] == "depth":
             runs = (run for series in by_series.values() for run in series)
             _check_frequencies(catalogue, runs, f"{where}, graph {label}")
+
+
+def _check_edges(spec: Mapping, where: str) -> None:
     for label, edges in spec.get("edges", {}).items():
         for edge in edges:
             if edge[0] == edge[1]:
@@ -116,17 +128,21 @@ def check_study(catalogue: Catalogue, study: str) -> None:
                     f"{where}.edges.{label}: {edge} is a self-loop, which figures do not draw;"
                     " allowed are edges between two nodes"
                 )
-    if "horizons" in spec:
-        for label in spec["horizons"]:
-            one_known(label, graphs, f"{where}.horizons: a label")
-        for label in graphs:
-            if label not in spec["horizons"]:
-                raise ConfigurationError(f"{where}.horizons: the graph {label!r} is missing")
-            if spec["horizons"][label] < spec["step"]:
-                raise ConfigurationError(
-                    f"{where}.horizons.{label} is {spec['horizons'][label]}; at least the step,"
-                    f" {spec['step']}, is allowed"
-                )
+
+
+def _check_horizons(spec: Mapping, where: str) -> None:
+    if "horizons" not in spec:
+        return
+    for label in spec["horizons"]:
+        one_known(label, spec["graphs"], f"{where}.horizons: a label")
+    for label in spec["graphs"]:
+        if label not in spec["horizons"]:
+            raise ConfigurationError(f"{where}.horizons: the graph {label!r} is missing")
+        if spec["horizons"][label] < spec["step"]:
+            raise ConfigurationError(
+                f"{where}.horizons.{label} is {spec['horizons'][label]}; at least the step,"
+                f" {spec['step']}, is allowed"
+            )
 
 
 def check_table(catalogue: Catalogue, table: str) -> None:
