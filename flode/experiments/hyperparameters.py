@@ -29,6 +29,7 @@ SHORT_NAMES = {
     "decoder_dropout": "decoder_dropout",
     "learning_rate": "learning_rate",
     "weight_decay": "weight_decay",
+    "second_moment": "second_moment",
     "epochs": "epochs",
     "patience": "patience",
     "rank": "rank",
@@ -124,7 +125,7 @@ def architecture_keywords(hyperparameters: Mapping) -> dict:
 
 def training_keywords(hyperparameters: Mapping) -> dict:
     """Keywords of ``flode.training.TrainingSettings``."""
-    names = ("learning_rate", "weight_decay", "epochs", "patience", "seed")
+    names = ("learning_rate", "weight_decay", "epochs", "patience", "seed", "second_moment")
     return {name: hyperparameters[name] for name in names}
 
 

@@ -23,6 +23,9 @@ OF_GRAPHS = ("lambda_1", "lambda_pf", "explained_variance", "homophily", "rank",
 #: Frequency dominance, as printed, as the text has it and as trained: of a run on a graph.
 DOMINANCE = ("FD", "FD_text", "FD_trained")
 
+#: Extremes of W, as printed and as the text has them: of a run.
+EXTREMES = ("lambda_1_W", "lambda_K_W", "lambda_1_W_text", "lambda_K_W_text")
+
 #: Of which variants there are numbers that not all have.
 _UNDIRECTED = ("lambda_1", *DOMINANCE)
 
@@ -145,7 +148,8 @@ def _check_cell(reading: Mapping, printed: Mapping, where: str) -> None:
         raise ConfigurationError(
             f"{where}: {cell['file']} has no published cell ({', '.join(place)})"
         )
-    wanted = "FD" if quantity in DOMINANCE else quantity
+    # A number has one name in the paper, whichever way it is read here.
+    wanted = quantity.removesuffix("_text").removesuffix("_trained")
     if known[place] != wanted:
         raise ConfigurationError(
             f"{where}: quantity is {quantity!r}, but {known[place]!r} is published in"

@@ -94,6 +94,18 @@ class Architecture:
         return 2 if self.complex_valued else 1
 
     @property
+    def complex_parameters(self) -> dict[str, int]:
+        """Of a complex model, the dimension along which each parameter holds its planes, from the
+        last; α, which is real, has none."""
+        if not self.complex_valued:
+            return {}
+        places = {"channel_mixing": -2, "step_size": -1}
+        for part, layers in (("encoder", self.encoder_layers), ("decoder", self.decoder_layers)):
+            for i in range(layers):
+                places |= {f"{part}.{i}.weight": -3, f"{part}.{i}.bias": -2}
+        return places
+
+    @property
     def weight_sets(self) -> int:
         """How many W, α and h there are."""
         return 1 if self.shared_weights else self.num_layers

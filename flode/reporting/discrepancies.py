@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from flode.experiments.readings import DOMINANCE, OF_GRAPHS
+from flode.experiments.readings import DOMINANCE, EXTREMES, OF_GRAPHS
 from flode.experiments.runfiles import PERCENT_METRICS
-from flode.reporting.dominance import frequency_dominance
+from flode.reporting.dominance import extreme, frequency_dominance
 from flode.reporting.frequency import no_lambda_1
 from flode.reporting.layout import DEFAULT, Column, Subtable
 from flode.reporting.published import DISAGREE, Published, cells
@@ -158,6 +158,8 @@ def _summary(record: Record, column: Column, run: Runs, graph: Statistics | None
         return run.score()
     if column.metric in DOMINANCE:
         return frequency_dominance(run, graph.content["lambda_1"], column.metric)
+    if column.metric in EXTREMES:
+        return extreme(run, column.metric)
     return run.learned(column.metric)
 
 

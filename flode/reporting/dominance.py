@@ -71,10 +71,18 @@ def _trained_sign(run: Runs) -> int:
     return sign if run.hyperparameters["equation"] == "schroedinger" else -sign
 
 
-def extreme(run: Runs, largest: bool) -> Summary:
-    """Smallest or largest eigenvalue of W over the splits, as printed: of real parts."""
-    pick = np.max if largest else np.min
-    return summarise(float(pick(printed_spectrum(run, record))) for record in run.records)
+def extreme(run: Runs, quantity: str) -> Summary:
+    """Smallest or largest eigenvalue of W over the splits.
+
+    Args:
+        run: of a model with shared weights.
+        quantity: ``lambda_1_W`` or ``lambda_K_W``, of real parts, as the printed numbers are;
+            with ``_text`` at its end of what the theorems compare, for Schrödinger's equation
+            imaginary parts.
+    """
+    pick = np.min if quantity.startswith("lambda_1") else np.max
+    spectrum = spectrum_of_w if quantity.endswith("_text") else printed_spectrum
+    return summarise(float(pick(spectrum(run, record))) for record in run.records)
 
 
 def predicted_high(run: Runs, lambda_1: float) -> Summary | None:

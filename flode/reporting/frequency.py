@@ -126,7 +126,7 @@ def _measured(row: str, run: Runs, lambda_1: float | None) -> Summary | None:
     if row == "exponent":
         return run.learned("exponent")
     if row in ("lambda_1_W", "lambda_K_W"):
-        return extreme(run, largest=row == "lambda_K_W")
+        return extreme(run, row)
     if row in ("FD", "FD_trained"):
         return frequency_dominance(run, lambda_1, row)
     return predicted_high(run, lambda_1) if row == "predicted_high" else observed_high(run)

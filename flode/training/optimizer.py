@@ -1,4 +1,9 @@
-"""Adam with L2 weight decay, as ``torch.optim.Adam(fused=True)`` computes it."""
+"""Adam with L2 weight decay, as the paper's program has it and as PyTorch has it today.
+
+Of a complex parameter with gradient ``g`` Adam keeps a second moment. In PyTorch up to 1.12, with
+which the paper's program was run, it is of the modulus, ``|g|²``: real and imaginary part share
+it, and their step has one length. Since PyTorch 1.13 it is of each part on its own.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +15,28 @@ from torch.optim.adam import adam
 
 from flode.model.network import Parameters
 
+#: Of what a complex parameter's second moment is.
+SECOND_MOMENTS = ("modulus", "parts")
+
+_BETAS = (0.9, 0.999)
+_EPS = 1e-8
+
 #: Of one parameter: ``step`` (0-dimensional), ``exp_avg`` and ``exp_avg_sq``, on its device.
 Moments = dict[str, Tensor]
 
 
 class Adam:
-    """PyTorch's Adam by its functional form, the moments kept under the parameters' names.
+    """Adam of parameters by name, the moments kept under these names.
 
-    The class ``torch.optim.Adam`` imports PyTorch's compiler at its first step, which takes a
-    second or two of every job; the function that it calls does not. Nothing here waits for a GPU.
+    Of real numbers it is PyTorch's by its functional form: the class ``torch.optim.Adam`` imports
+    PyTorch's compiler at its first step, which takes a second or two of every job; the function
+    that it calls does not. Nothing here waits for a GPU.
 
     Args:
         parameters: those to train, by name.
         learning_rate, weight_decay: of Adam.
+        planes: along which dimension a parameter holds real and imaginary parts of numbers whose
+            second moment is of the modulus. All other parameters are real numbers.
         moments: to go on from; copied, to the parameters' device.
     """
 
@@ -31,11 +45,13 @@ class Adam:
         parameters: Parameters,
         learning_rate: float,
         weight_decay: float,
+        planes: Mapping[str, int],
         moments: Mapping[str, Moments] | None = None,
     ):
         self.parameters = parameters
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
+        self.planes = dict(planes)
         self.moments = {
             name: {
                 key: value.to(parameters[name].device, copy=True) for key, value in of_one.items()
@@ -53,24 +69,46 @@ class Adam:
         reached = {n: value for n, value in self.parameters.items() if value.grad is not None}
         for name, value in reached.items():
             if name not in self.moments:
-                self.moments[name] = {
-                    "step": torch.zeros((), dtype=torch.float32, device=value.device),
-                    "exp_avg": torch.zeros_like(value),
-                    "exp_avg_sq": torch.zeros_like(value),
-                }
-        moments = [self.moments[name] for name in reached]
-        adam(
-            list(reached.values()),
-            [value.grad for value in reached.values()],
-            *([of_one[key] for of_one in moments] for key in ("exp_avg", "exp_avg_sq")),
-            [],
-            [of_one["step"] for of_one in moments],
-            fused=True,
-            amsgrad=False,
-            beta1=0.9,
-            beta2=0.999,
-            lr=self.learning_rate,
-            weight_decay=self.weight_decay,
-            eps=1e-8,
-            maximize=False,
-        )
+                self.moments[name] = self._no_moments(name, value)
+        real = {name: value for name, value in reached.items() if name not in self.planes}
+        moments = [self.moments[name] for name in real]
+        if real:
+            adam(
+                list(real.values()),
+                [value.grad for value in real.values()],
+                *([of_one[key] for of_one in moments] for key in ("exp_avg", "exp_avg_sq")),
+                [],
+                [of_one["step"] for of_one in moments],
+                fused=True,
+                amsgrad=False,
+                beta1=_BETAS[0],
+                beta2=_BETAS[1],
+                lr=self.learning_rate,
+                weight_decay=self.weight_decay,
+                eps=_EPS,
+                maximize=False,
+            )
+        for name in reached.keys() - real.keys():
+            self._step_by_modulus(reached[name], self.moments[name], self.planes[name])
+
+    def _no_moments(self, name: str, value: Tensor) -> Moments:
+        by_modulus = name in self.planes
+        second = value.narrow(self.planes[name], 0, 1) if by_modulus else value
+        # PyTorch's function wants a step in single precision.
+        dtype = torch.float64 if by_modulus else torch.float32
+        return {
+            "step": torch.zeros((), dtype=dtype, device=value.device),
+            "exp_avg": torch.zeros_like(value),
+            "exp_avg_sq": torch.zeros_like(second, memory_format=torch.contiguous_format),
+        }
+
+    def _step_by_modulus(self, value: Tensor, moments: Moments, plane: int) -> None:
+        gradient = value.grad.add(value, alpha=self.weight_decay)
+        step = moments["step"].add_(1)
+        first, second = (1 - beta**step for beta in _BETAS)
+        mean = moments["exp_avg"].lerp_(gradient, 1 - _BETAS[0])
+        modulus = gradient.square_().sum(plane, keepdim=True)
+        square = moments["exp_avg_sq"].lerp_(modulus, 1 - _BETAS[1])
+        # The correction of the mean is folded in here, where a tensor on a GPU can be.
+        scale = square.div(second).sqrt_().add_(_EPS).mul_(-first / self.learning_rate)
+        value.addcdiv_(mean, scale)

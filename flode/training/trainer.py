@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from flode.model.propagation import make_path
 from flode.training.capture import CapturedStep
 from flode.training.dropout import Dropout
 from flode.training.metrics import METRICS
-from flode.training.optimizer import Adam
+from flode.training.optimizer import SECOND_MOMENTS, Adam
 
 #: Epochs between looks at a GPU's results; the results do not depend on it.
 GPU_SYNC_EPOCHS = 20
@@ -36,6 +37,7 @@ class TrainingSettings:
         epochs: at most.
         patience: stop after this many epochs without a better validation metric.
         seed: every split starts from it.
+        second_moment: of complex parameters, ``modulus`` or ``parts`` (`flode.training.optimizer`).
     """
 
     learning_rate: float
@@ -43,6 +45,18 @@ class TrainingSettings:
     epochs: int
     patience: int
     seed: int = 0
+    second_moment: str = "modulus"
+
+    def __post_init__(self):
+        """Raises ValueError naming the setting, its value and what is allowed."""
+        for name in ("epochs", "patience"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} is {value!r}; an integer of at least 1 is allowed")
+        if self.second_moment not in SECOND_MOMENTS:
+            raise ValueError(
+                f"second_moment is {self.second_moment!r}; allowed are {', '.join(SECOND_MOMENTS)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -153,7 +167,7 @@ class StackedTrainer:
             for mask in (self.graph.train, self.graph.validation)
         )
         self.dropout = Dropout(self.architecture, self.path, self.settings.seed, self.train.sizes)
-        fixed = self.architecture.fixed_parameters
+        fixed, planes = self.architecture.fixed_parameters, self.architecture.complex_parameters
         self.values = {
             name: value.detach().clone().requires_grad_(name not in fixed)
             for name, value in values.items()
@@ -162,6 +176,7 @@ class StackedTrainer:
             {name: value for name, value in self.values.items() if name not in fixed},
             self.settings.learning_rate,
             self.settings.weight_decay,
+            planes if self.settings.second_moment == "modulus" else {},
             moments,
         )
         self._run = CapturedStep(self._advance, self.device) if self.on_gpu else self._advance

@@ -32,6 +32,7 @@ DEFAULT = {
     "decoder_dropout": 0.0,
     "learning_rate": 0.005,
     "weight_decay": 0.001,
+    "second_moment": "modulus",
     "epochs": 1000,
     "patience": 200,
     "rank": None,

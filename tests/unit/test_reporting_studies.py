@@ -13,6 +13,7 @@ from flode.datasets.graph import Graph
 from flode.experiments.catalogue import Run
 from flode.experiments.validation import ConfigurationError
 from flode.reporting.dominance import (
+    extreme,
     frequency_dominance,
     observed_high,
     predicted_high,
@@ -187,6 +188,10 @@ def test_fd_is_the_printed_formula(tmp_path):
     assert frequency_dominance(heat, LAMBDA_1).mean == pytest.approx(0.5 * -0.81 - -2.0)
     for quantity in ("FD_text", "FD_trained"):
         assert frequency_dominance(heat, LAMBDA_1, quantity) == frequency_dominance(heat, LAMBDA_1)
+    extremes = {end: extreme(run, f"lambda_{end}").mean for end in ("1_W", "K_W")}
+    assert extremes == {"1_W": -2.0, "K_W": 0.5}
+    assert [extreme(run, f"lambda_{end}_text").mean for end in extremes] == [-1.0, 2.0]
+    assert extreme(heat, "lambda_K_W_text") == extreme(heat, "lambda_K_W")
 
 
 @pytest.mark.parametrize("seed", range(20))

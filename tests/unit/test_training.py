@@ -115,6 +115,26 @@ def test_a_resumed_training_is_equal_bit_for_bit(model, tmp_path):
     assert_same_trainings(undisturbed, resumed.train_all())
 
 
+@pytest.mark.parametrize("complex_valued", [True, False])
+def test_the_second_moment_is_a_matter_of_complex_numbers(complex_valued):
+    graph, parts = random_graph(), replace(SETTINGS, second_moment="parts")
+    options = {"equation": "heat", "complex_valued": complex_valued}
+    trainers = [trainer_of(graph, settings=one, **options) for one in (SETTINGS, parts)]
+    for trainer in trainers:
+        for _ in range(5):
+            trainer.step()
+    by_modulus, by_parts = (trainer.values["channel_mixing"] for trainer in trainers)
+    assert torch.equal(by_modulus, by_parts) != complex_valued
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("second_moment", "both"), ("epochs", 0), ("epochs", -1), ("patience", 1.5)]
+)
+def test_settings_of_a_training_are_checked(name, value):
+    with pytest.raises(ValueError, match=f"{name} is {value!r}"):
+        replace(SETTINGS, **{name: value})
+
+
 def test_every_path_trains_alike():
     graph = random_graph(undirected=True)
     options = {"input_dropout": 0.2, "decoder_dropout": 0.1}
