@@ -13,6 +13,10 @@ from typing import Any
 #: here they are good in float32.
 MAX_ODE_LAYERS = 8
 
+#: Without the ODE the powers path multiplies with the T-th power of W alone: to here it is far from
+#: the end of float32.
+MAX_PLAIN_LAYERS = 32
+
 
 def obstacle(
     path: str, model: Mapping[str, Any], symmetric: bool, learned_features: bool = False
@@ -29,12 +33,15 @@ def obstacle(
         return None
     of_columns = path in ("columns", "powers")
     deep = model["ode"] and model["num_layers"] > MAX_ODE_LAYERS
+    high = not model["ode"] and model["num_layers"] > MAX_PLAIN_LAYERS
     reasons = {
         "normalised layers need the columns path or the general one": model["normalize_layers"]
         and path not in ("columns", "general"),
         "the spectral path needs a symmetric operator": path == "spectral" and not symmetric,
         f"the {path} path has no gradient by the features": of_columns and learned_features,
         f"the {path} path takes at most {MAX_ODE_LAYERS} layers of an ODE": of_columns and deep,
+        f"the powers path takes at most {MAX_PLAIN_LAYERS} layers without the ODE": path == "powers"
+        and high,
         "the powers path needs a linear encoder": path == "powers" and model["encoder_layers"] > 1,
         "the powers path needs shared weights": path == "powers" and not model["shared_weights"],
     }

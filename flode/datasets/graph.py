@@ -59,6 +59,13 @@ class Graph:
                 f"features must have shape ({nodes}, F), one row a label, found"
                 f" {self.features.shape}"
             )
+        if sparse.issparse(self.features) and self.features.format != "csr":
+            raise ValueError(
+                f"features are sparse of format {self.features.format}; allowed are csr, and dense"
+                " arrays"
+            )
+        if np.issubdtype(self.features.dtype, np.complexfloating):
+            raise ValueError(f"features are {self.features.dtype}; real numbers are allowed")
         stored = self.features.data if sparse.issparse(self.features) else self.features
         if not np.isfinite(stored).all():
             raise ValueError("features hold what is not finite; finite numbers are allowed")
@@ -71,6 +78,8 @@ class Graph:
     def _check_edges(self, nodes: int) -> None:
         if self.edge_index.ndim != 2 or self.edge_index.shape[0] != 2:
             raise ValueError(f"edge_index must have shape (2, E), found {self.edge_index.shape}")
+        if not np.issubdtype(self.edge_index.dtype, np.integer):
+            raise ValueError(f"edge_index is {self.edge_index.dtype}; integers are allowed")
         if self.edge_weight.shape != (self.edge_index.shape[1],):
             raise ValueError(
                 f"edge_weight must have shape ({self.edge_index.shape[1]},), found"
@@ -153,9 +162,9 @@ class Graph:
 
         dense = self.features.toarray() if sparse.issparse(self.features) else self.features
         return Data(
-            x=torch.from_numpy(np.ascontiguousarray(dense)),
-            y=torch.from_numpy(self.labels),
-            edge_index=torch.from_numpy(self.edge_index),
+            x=torch.from_numpy(np.array(dense)),  # copies: this graph does not change with them
+            y=torch.from_numpy(self.labels.copy()),
+            edge_index=torch.from_numpy(self.edge_index.copy()),
             edge_weight=torch.from_numpy(self.edge_weight.astype(np.float32)),
             train_mask=torch.from_numpy(self.train.T.copy()),
             val_mask=torch.from_numpy(self.validation.T.copy()),

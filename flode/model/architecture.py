@@ -15,6 +15,11 @@ from flode.model.philox import gpu_normal
 
 EQUATIONS = ("schroedinger", "heat")
 
+_SWITCHES = (
+    "ode", "complex_valued", "shared_weights", "normalize_layers", "learn_exponent",
+    "learn_step_size",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -68,20 +73,23 @@ class Architecture:
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} is {value!r}; an integer of at least 1 is allowed")
             object.__setattr__(self, name, int(value))  # NumPy's too
+        for name in _SWITCHES:
+            if not isinstance(value := getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} is {value!r}; True or False is allowed")
         for name in ("input_dropout", "decoder_dropout"):
             value = getattr(self, name)
             if not isinstance(value, Real) or not 0 <= value < 1:
                 raise ValueError(f"{name} is {value!r}; allowed is a number, 0 <= p < 1")
         for name in ("exponent", "step_size"):
             value = getattr(self, name)
-            if not isinstance(value, Real) or not math.isfinite(value):
+            if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
                 raise ValueError(
                     f"{name} is {value!r}; allowed is a finite number (learn_{name} says whether"
                     " training moves it)"
                 )
         if self.equation not in EQUATIONS:
             raise ValueError(f"equation is {self.equation!r}; allowed are {', '.join(EQUATIONS)}")
-        if self.sign not in (-1, 1):
+        if self.sign not in (-1, 1) or isinstance(self.sign, bool):
             raise ValueError(f"sign is {self.sign!r}; allowed are -1, 1")
         if self.equation == "schroedinger" and not self.complex_valued:
             raise ValueError(

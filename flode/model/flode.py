@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 import torch
+from scipy import sparse
 from torch import Tensor, nn
 
 from flode.model.architecture import Architecture
@@ -155,10 +156,12 @@ class FLODE(nn.Module):
                 " flode.factorize, or data.factors after flode.FactorizeSNA (of a Batch of graphs,"
                 " after flode.FactorizeSNA()(batch))"
             )
-        if isinstance(x, Tensor) and (x.dim() != 2 or x.layout != torch.strided or x.is_complex()):
+        dense = x if sparse.issparse(x) else torch.as_tensor(x)
+        layout = torch.strided if sparse.issparse(x) else dense.layout
+        if len(dense.shape) != 2 or layout != torch.strided or "complex" in str(dense.dtype):
             raise ValueError(
-                f"x has shape {tuple(x.shape)}, dtype {x.dtype} and layout {x.layout}; allowed is a"
-                " dense real (N, F) tensor, or a scipy sparse array"
+                f"x has shape {tuple(dense.shape)}, dtype {dense.dtype} and layout {layout};"
+                " allowed is a dense real (N, F) tensor or array, or a scipy sparse array"
             )
         operator = operator_of(factors, like.dtype, like.device, self.rank)
         features = Features(x, operator.left.dtype, operator.left.device)

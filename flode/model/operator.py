@@ -18,7 +18,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from flode.spectral.factors import Factors
+from flode.spectral.factors import Factors, resolve_rank
 
 
 def times(states: Tensor, matrix: Tensor) -> Tensor:
@@ -89,6 +89,10 @@ class Operator:
 
     def __init__(self, factors: Factors, dtype: torch.dtype = torch.float32, device=None):
         device = device or factors.left.device
+        with torch.inference_mode(False):  # kept for trainings to come
+            self._prepare(factors, dtype, device)
+
+    def _prepare(self, factors: Factors, dtype: torch.dtype, device) -> None:
         self.symmetric = factors.symmetric
         self.left = factors.left.to(device, dtype)
         self.right = self.left if factors.right is None else factors.right.to(device, dtype)
@@ -108,11 +112,13 @@ class Operator:
     @cached_property
     def transition(self) -> Tensor:
         """``(VᵀU)ᵀ = UᵀV``, ``(r, r)``: one directed layer in the right singular basis."""
-        return self.left.T @ self.right
+        with torch.inference_mode(False), torch.no_grad():
+            return self.left.T @ self.right
 
     @cached_property
     def all_nodes(self) -> Nodes:
-        return Nodes(None, self.left.T)
+        with torch.inference_mode(False):
+            return Nodes(None, self.left.T)
 
     def nodes(self, index: Tensor) -> Nodes:
         """Make node subsets ready: ``(n,)`` or ``(S, n)`` int64."""
@@ -140,6 +146,7 @@ def operator_of(
     """The operator of (the leading ``rank`` of) these factors, made once and kept as long as they
     live."""
     made = _OPERATORS.setdefault(factors, {})
+    rank = resolve_rank(rank, factors.num_nodes)  # 1 is not 1.0
     key = (dtype, device, rank)
     if key not in made:
         made[key] = Operator(factors.leading(rank), dtype, device)
@@ -157,7 +164,8 @@ class Features:
 
     Attributes:
         num_nodes, num_features: N and F.
-        learned: whether gradients by them are wanted: they come from another module's parameters.
+        learned: whether gradients by them are wanted: they come from another module's parameters,
+            or, as may be, from a transform of ``torch.func``.
         dtype, device: of what is computed with them.
         mask_shape: shape of one mask, ``(F, N)`` or ``(entries,)``.
     """
@@ -167,7 +175,9 @@ class Features:
         self.dtype = dtype
         features = features if self.is_sparse else torch.as_tensor(features)
         self.num_nodes, self.num_features = features.shape
-        self.learned = not self.is_sparse and features.requires_grad and torch.is_grad_enabled()
+        self.learned = not self.is_sparse and torch.is_grad_enabled() and features.requires_grad
+        # Inside torch.func nothing tells what is differentiated.
+        self.learned |= torch._C._functorch.peek_interpreter_stack() is not None
         if not self.is_sparse:
             self._given = features.detach()
             self.device = device or features.device
@@ -175,7 +185,9 @@ class Features:
             self.mask_shape = tuple(self._dense.shape)
             return
         csr = sparse.csr_array(features)
-        csr.sum_duplicates()
+        if not csr.has_canonical_format:
+            csr = csr.copy()  # the caller's stays as it is
+            csr.sum_duplicates()
         self._given, self.device = csr, device
         # Where each entry of the transposed matrix stands among those of the matrix.
         turned = sparse.csr_array(

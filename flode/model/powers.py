@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from flode.model.network import Masks, Parameters, Product, affine, drops_input
 from flode.model.operator import Nodes, times
@@ -17,14 +16,30 @@ class _WithDerivative(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, values, derivative, exponent):
-        ctx.save_for_backward(derivative)
+        ctx.save_for_backward(derivative, exponent)
         return values.clone()
 
     @staticmethod
-    @once_differentiable  # the second derivative is not known
     def backward(ctx, gradient):
-        (derivative,) = ctx.saved_tensors
-        return None, None, (gradient * derivative).sum(dim=(1, 2))
+        derivative, exponent = ctx.saved_tensors
+        slope = (gradient.detach() * derivative).sum(dim=(1, 2))
+        return None, None, _OnlyOnce.apply(slope, gradient, exponent)
+
+
+class _OnlyOnce(torch.autograd.Function):
+    """A first derivative, whose own is not known: tied to what it depends on, so that nobody who
+    asks for a second one is given a part of it."""
+
+    @staticmethod
+    def forward(ctx, slope, gradient, exponent):
+        return slope.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        raise RuntimeError(
+            "the powers path has no second derivative by the exponent; take path='reduced' or"
+            " 'spectral', or differentiate once"
+        )
 
 
 class Powers(Path):

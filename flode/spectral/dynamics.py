@@ -83,11 +83,15 @@ class Dynamics:
             times: increasing, none negative.
             equation: a key of `EQUATIONS`.
 
+        Raises:
+            ValueError: times that are not so.
+
         Returns:
             ``(len(times), n, K)`` coordinates of ``x(t) / ‖x(t)‖_F``, so that no growth overflows;
             float64, or complex128 where W, x₀ or s is complex.
         """
         rates = self._rates(mixing, equation)
+        _check_increasing(times, "times")
         if self.power.ndim == 1:
             present = self.start != 0
             growth = self.power[:, None] * rates
@@ -121,6 +125,7 @@ class Dynamics:
             As :meth:`exact`; nan where a step has brought the state to 0.
         """
         rates = step * self._rates(mixing, equation)
+        _check_increasing(counts, "counts")
         if self.power.ndim == 1:
             factor = np.where(self.start != 0, 1 + self.power[:, None] * rates, 0)
             factor = factor / np.abs(factor).max()
@@ -199,3 +204,9 @@ def _flow(power: np.ndarray, state: np.ndarray, rates: np.ndarray) -> np.ndarray
 
 def _normalized(states: np.ndarray) -> np.ndarray:
     return states / np.linalg.norm(states, axis=(-2, -1), keepdims=True)
+
+
+def _check_increasing(values: Sequence[float], name: str) -> None:
+    given = np.asarray(values)
+    if np.any(np.diff(given, prepend=0) < 0):
+        raise ValueError(f"{name} are {given.tolist()}; allowed are increasing ones from 0 on")

@@ -173,11 +173,11 @@ def resolve_rank(rank: int | float | None, num_nodes: int) -> int | None:
     """
     if rank is None:
         return None
-    if isinstance(rank, Integral):
+    if isinstance(rank, Integral) and not isinstance(rank, bool):
         if rank < 1:
             raise ValueError(f"rank is {rank}; at least 1 is allowed")
         return min(int(rank), num_nodes)
-    if not isinstance(rank, Real) or not 0 < rank <= 1:
+    if not isinstance(rank, Real) or isinstance(rank, bool) or not 0 < rank <= 1:
         raise ValueError(f"rank is {rank!r}; allowed are an integer and a fraction in (0, 1]")
     return max(1, round(rank * num_nodes))
 
@@ -209,10 +209,15 @@ def factorize(
         Factors in float64 on the CPU.
 
     Raises:
-        ValueError: a matrix that is not square or not finite, a rank out of bounds, or float32 for
-            what subspace iteration factorises.
+        ValueError: a matrix that is not square or not finite, a rank or a tolerance out of bounds,
+            or float32 for what subspace iteration factorises.
     """
     laplacian = sparse.csr_array(laplacian, dtype=float)
+    if not laplacian.has_canonical_format:
+        laplacian = laplacian.copy()  # the caller's stays as it is
+        laplacian.sum_duplicates()
+    if not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance is {tolerance}; allowed is 0 <= tolerance < 1")
     num_nodes = laplacian.shape[0]
     if laplacian.shape != (num_nodes, num_nodes):
         raise ValueError(f"the SNA must be square, found shape {laplacian.shape}")

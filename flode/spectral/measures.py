@@ -24,8 +24,11 @@ def dirichlet_energy(laplacian: sparse.csr_array | np.ndarray, x: np.ndarray) ->
 def normalized_dirichlet_energy(laplacian: sparse.csr_array | np.ndarray, x: np.ndarray) -> float:
     """Dirichlet energy of ``x / ‖x‖_F``; 0 for ``x = 0``. Lies in ``[0, ‖I − L‖/2]``."""
     x = _double(x)
-    norm = np.linalg.norm(x)
-    return 0.0 if norm == 0 else dirichlet_energy(laplacian, x / norm)
+    largest = np.abs(x).max(initial=0.0)
+    if largest == 0:
+        return 0.0
+    x = x / largest  # whose squares neither overflow nor vanish
+    return dirichlet_energy(laplacian, x / np.linalg.norm(x))
 
 
 def _double(x: np.ndarray) -> np.ndarray:

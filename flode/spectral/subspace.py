@@ -27,6 +27,12 @@ OVERSAMPLING = 1.05
 
 #: Random vectors, and Lanczos steps from each, that tell where to cut.
 PROBES, LANCZOS_STEPS = 16, 80
+#: The cut is below this fraction of the largest squared singular value, however many lie above it:
+#: what lies at it is not enlarged.
+HIGHEST_CUT = 0.9
+#: A Ritz vector of a larger residual, relative to the largest singular value, is not yet an
+#: eigenvector.
+MAX_RESIDUAL = 1e-2
 #: A cut below this fraction of the largest squared singular value is none: the matrix has no more.
 NO_CUT = 1e-10
 
@@ -41,10 +47,33 @@ def truncated_eigh(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvectors ``(N, rank)`` and eigenvalues of largest modulus of a symmetric matrix."""
     basis = _right_subspace(laplacian, rank, seed)
-    small = _in_blocks(basis, lambda block: basis.T @ (laplacian @ block))
-    values, vectors = scipy.linalg.eigh((small + small.T) / 2, overwrite_a=True, driver="evd")
+    values, vectors = _ritz(laplacian, basis)
+    # The subspace is one of L². Where it holds λ and −λ, and of neither all, L leads out of it.
+    basis = _rotated(basis, vectors)
+    left_out = _residuals(laplacian, basis, values)
+    if left_out.shape[1]:
+        basis = _qr(np.hstack([basis, left_out]))[0]
+        values, vectors = _ritz(laplacian, basis)
+        basis = _rotated(basis, vectors)
     order = np.argsort(-np.abs(values), kind="stable")[:rank]
-    return _rotated(basis, vectors[:, order]), values[order]
+    return np.ascontiguousarray(basis[:, order]), values[order]
+
+
+def _ritz(laplacian: sparse.csr_array, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and vectors of ``Bᵀ L B``."""
+    small = _in_blocks(basis, lambda block: basis.T @ (laplacian @ block))
+    return scipy.linalg.eigh((small + small.T) / 2, overwrite_a=True, driver="evd")
+
+
+def _residuals(laplacian: sparse.csr_array, vectors: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """``L v − λ v`` of the vectors that are not yet eigenvectors, ``(N, few)``, of norm 1."""
+    limit, found = MAX_RESIDUAL * np.abs(values).max(initial=0.0), []
+    for part in _parts(vectors.shape[1], vectors.shape[0]):
+        block = np.ascontiguousarray(vectors[:, part])
+        block = laplacian @ block - block * values[part]
+        norms = np.linalg.norm(block, axis=0)
+        found.append(block[:, norms > limit] / norms[norms > limit])
+    return np.hstack(found)
 
 
 def truncated_svd(
@@ -72,6 +101,7 @@ def _right_subspace(laplacian: sparse.csr_array, rank: int, seed: int) -> np.nda
         return transposed @ (laplacian @ block)
 
     largest, cut = _cut(gram, nodes, size, generator)
+    cut = min(cut, HIGHEST_CUT * largest)
     basis = generator.standard_normal((size, nodes)).T
     if cut <= NO_CUT * largest:
         return _qr(_in_blocks(basis, lambda block: transposed @ block))[0]

@@ -117,5 +117,10 @@ def test_what_cannot_be_solved_is_named():
     dynamics = Dynamics.of(factors, np.ones((2, 1)), 1)
     with pytest.raises(ValueError, match=r"mixing has shape \(2,\); allowed: \(1,\)"):
         dynamics.exact([1.0, 2.0], [1.0])
+    for times in ([1.0, 0.5], [-1.0]):
+        with pytest.raises(ValueError, match=r"times are .*; allowed are increasing ones from 0"):
+            dynamics.exact([1.0], times)
+    with pytest.raises(ValueError, match=r"counts are \[2, 1\]"):
+        dynamics.euler([1.0], 0.1, [2, 1])
     with pytest.raises(ValueError, match="equation is 'wave'; allowed are heat, schroedinger"):
         dynamics.euler([1.0], 0.1, [1], "wave")

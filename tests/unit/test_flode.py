@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from scipy import stats
+from scipy import sparse, stats
 
 from flode import FLODE
 from flode.model import Architecture, Features
@@ -379,10 +379,87 @@ def test_features_wider_than_the_states_are_not_projected_for_one_pass(monkeypat
 
 def test_a_second_derivative_that_is_not_known_is_refused():
     model = make_model().eval()
-    loss = model(X, DIRECTED).sum()
-    (slope,) = torch.autograd.grad(loss, model.exponent, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        slope.backward()
+    loss = model(X, DIRECTED).square().sum()
+    slopes = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
+    size = sum(slope.square().sum() for slope in slopes)
+    for ask in (
+        lambda: torch.autograd.grad(size, list(model.parameters()), retain_graph=True),
+        lambda: torch.autograd.grad(size, model.exponent, retain_graph=True),
+        lambda: torch.autograd.grad(size, model.channel_mixing, retain_graph=True),
+        lambda: size.backward(),
+    ):
+        with pytest.raises(RuntimeError, match="no second derivative"):
+            ask()
+
+
+@pytest.mark.parametrize("factors", [DIRECTED, UNDIRECTED], ids=["directed", "undirected"])
+def test_transforms_of_torch_func_have_all_gradients(factors):
+    """What they differentiate cannot be told: paths with derivatives of their own are not taken."""
+    models = [make_model(seed).double().eval() for seed in range(2)]
+    stacked, _ = torch.func.stack_module_state(models)
+    x = X.double()
+
+    def call(parameters, x=x):
+        return torch.func.functional_call(models[0], parameters, (x, factors))
+
+    torch.func.vmap(call)(stacked).square().sum().backward()
+    for number, model in enumerate(models):
+        model(x, factors).square().sum().backward()
+        for name, value in model.named_parameters():
+            torch.testing.assert_close(stacked[name].grad[number], value.grad)
+    own = {name: value.detach() for name, value in models[0].named_parameters()}
+    slopes = torch.func.grad(lambda values: call(values).square().sum())(own)
+    for name, value in models[0].named_parameters():
+        torch.testing.assert_close(slopes[name], value.grad)
+    xs = x.clone().requires_grad_()
+    call(own, xs).square().sum().backward()
+    by_x = torch.func.grad(lambda x: call(own, x).square().sum())(x)
+    torch.testing.assert_close(by_x, xs.grad)
+
+
+@pytest.mark.parametrize("options", [{"encoder_layers": 2}, {}, {"normalize_layers": True}])
+def test_a_first_call_in_inference_mode_leaves_factors_trainable(options):
+    factors = factorize(sna(EDGES, None, NODES))
+    model = make_model(**options)
+    with torch.inference_mode():
+        model.eval()(X, factors)
+    model.train()(X, factors).sum().backward()
+    assert model.channel_mixing.grad is not None
+
+
+def test_a_rank_of_one_is_not_all_of_them():
+    factors = factorize(sna(EDGES, None, NODES))
+    one, all_of_them = (make_model(rank=rank).eval() for rank in (1, 1.0))
+    assert not torch.allclose(one(X, factors), all_of_them(X, factors))
+    assert torch.equal(all_of_them(X, factors), make_model().eval()(X, factors))
+
+
+@pytest.mark.parametrize("layers", [32, 96])
+def test_many_layers_without_the_ode_stay_in_range(layers):
+    sizes = (5, 8, 3, layers)
+    model = make_model(sizes=sizes, ode=False).eval()
+    exact = make_model(sizes=sizes, ode=False, path="general").double().eval()
+    torch.testing.assert_close(
+        model(X, DIRECTED).double(), exact(X.double(), DIRECTED), rtol=1e-3, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "x", [np.ones((NODES, 5)) * 1j, sparse.csr_array(np.ones((NODES, 5)) * 1j)]
+)
+def test_complex_features_are_refused(x):
+    with pytest.raises(ValueError, match=r"dtype (torch\.)?complex128"):
+        make_model()(x, DIRECTED)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ode", "False"), ("shared_weights", 1), ("learn_exponent", "no"), ("sign", True),
+     ("exponent", True)],
+)  # fmt: skip
+def test_switches_and_numbers_are_not_taken_for_one_another(name, value):
+    with pytest.raises(ValueError, match=f"{name} is {value!r}"):
+        make_model(**{name: value})
 
 
 def test_outputs_carry_gradients_only_where_they_are_wanted():

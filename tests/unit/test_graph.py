@@ -69,6 +69,10 @@ def test_counts():
         ({"features": np.ones(6)}, r"features must have shape \(6, F\).* found \(6,\)"),
         ({"features": sparse.csr_array((7, 2))}, r"features must have shape \(6, F\)"),
         ({"features": np.full((6, 2), np.nan)}, r"features hold what is not finite"),
+        ({"features": sparse.csc_array((6, 6))}, r"sparse of format csc; allowed are csr"),
+        ({"features": sparse.coo_array((6, 2))}, r"sparse of format coo"),
+        ({"features": np.ones((6, 2)) * 1j}, r"features are complex128; real numbers"),
+        ({"edge_index": np.zeros((2, 4))}, r"edge_index is float64; integers are allowed"),
         ({"labels": np.zeros(6, np.int32)}, r"labels must be an int64 array .* found int32 \(6,\)"),
         ({"labels": np.zeros((6, 1), int)}, r"labels must be .*, found int64 \(6, 1\)"),
         ({"edge_index": np.zeros((3, 4), int)}, r"\(2, E\), found \(3, 4\)"),
@@ -235,7 +239,8 @@ def test_graphs_are_compared_and_hashed_by_identity():
 
 @pytest.mark.parametrize("features", [np.ones((6, 2), np.float32), SPARSE], ids=["dense", "sparse"])
 def test_to_data_is_what_pyg_expects(features):
-    data = make_graph(features=features).to_data()
+    graph = make_graph(features=features)
+    data = graph.to_data()
     data.validate(raise_on_error=True)
     dense = features.toarray() if sparse.issparse(features) else features
     assert data.x.dtype == torch.float32
@@ -247,6 +252,9 @@ def test_to_data_is_what_pyg_expects(features):
     for name, own in (("train_mask", "train"), ("val_mask", "validation"), ("test_mask", "test")):
         assert data[name].dtype == torch.bool
         np.testing.assert_array_equal(data[name], getattr(make_graph(), own).T)
+    for value in (data.x, data.y, data.edge_index):
+        value.zero_()  # changes nothing of the graph
+    assert_equal(graph, make_graph(features=features))
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip file"])

@@ -231,7 +231,51 @@ def test_ranks_are_numbers_or_fractions(rank, nodes, resolved):
     assert resolve_rank(rank, nodes) == resolved
 
 
-@pytest.mark.parametrize("rank", [0, -1, 0.0, 1.5, -0.5, float("nan")])
+def matching(pairs):
+    """Isolated edges: eigenvalues 1 and -1, each as often as there are edges."""
+    return np.stack([np.arange(0, 2 * pairs, 2), np.arange(1, 2 * pairs, 2)])
+
+
+def grid(side):
+    """A connected bipartite graph, whose largest eigenvalues crowd below 1."""
+    nodes = np.arange(side**2).reshape(side, side)
+    pairs = [(nodes[:, :-1], nodes[:, 1:]), (nodes[:-1], nodes[1:])]
+    return np.hstack([np.stack([a.ravel(), b.ravel()]) for a, b in pairs])
+
+
+@pytest.mark.parametrize("edges", [matching(200), grid(20)], ids=["matching", "grid"])
+@pytest.mark.parametrize("symmetric", [False, True], ids=["directed", "undirected"])
+def test_values_that_crowd_at_the_top_are_found_by_subspaces_too(edges, symmetric, monkeypatch):
+    nodes, rank = int(edges.max()) + 1, 20
+    edges = np.hstack([edges, edges[::-1]]) if symmetric else edges
+    laplacian = sna(edges, None, nodes)
+    best = factorize(laplacian).leading(rank)
+    monkeypatch.setattr(factors_module, "EXACT_NODES", 10)
+    found = factorize(laplacian, rank=rank)
+    assert found.explained_variance > 0.97 * best.explained_variance
+    assert found.values.abs().min() > 0.95 * best.values.abs().min()
+    error = laplacian @ (found.left if symmetric else found.right).numpy()
+    error -= (found.left * found.values).numpy()
+    assert np.linalg.norm(error, axis=0).max() < 0.15
+
+
+@pytest.mark.parametrize("tolerance", [-1e-9, 1.0, 2, float("nan")])
+def test_tolerances_out_of_bounds_are_refused(tolerance):
+    with pytest.raises(ValueError, match=r"tolerance is .*; allowed is 0 <= tolerance < 1"):
+        factorize(random_laplacian(), tolerance=tolerance)
+
+
+def test_entries_given_twice_are_summed_and_left_as_they_are():
+    twice = sparse.csr_array(
+        (np.array([0.25, 0.25, 0.5]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2)
+    )
+    found = factorize(twice)
+    assert found.explained_variance == pytest.approx(1)
+    assert found.values.abs().tolist() == pytest.approx([0.5, 0.5])
+    assert twice.nnz == 3
+
+
+@pytest.mark.parametrize("rank", [0, -1, 0.0, 1.5, -0.5, float("nan"), True])
 def test_ranks_out_of_bounds_are_refused(rank):
     with pytest.raises(ValueError, match=f"rank is {rank}"):
         factorize(random_laplacian(), rank)
@@ -585,6 +629,13 @@ def test_energy_of_single_precision_states_is_computed_in_double():
     assert normalized_dirichlet_energy(laplacian, x) == pytest.approx(expected, rel=1e-9)
     large = np.float32(1e30) * x.astype(np.complex64)
     assert normalized_dirichlet_energy(laplacian, large) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_energy_does_not_depend_on_the_scale(scale):
+    laplacian, x = random_laplacian(), np.random.default_rng(0).normal(size=(30, 2))
+    expected = normalized_dirichlet_energy(laplacian, x)
+    assert normalized_dirichlet_energy(laplacian, scale * x) == pytest.approx(expected)
 
 
 def test_homophily_by_hand():
