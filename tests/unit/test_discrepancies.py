@@ -80,7 +80,7 @@ def test_what_the_repository_asks_for():
     alone = {run for run in runs - shared}
     only = yaml.safe_load((ROOT / "config/discrepancies.yaml").read_text("utf-8"))["variants"]
     assert any(run.variant in only for run in alone)
-    heat = Run("cora", "equation=heat,complex=false,encoder=2,decoder=1")
+    heat = Run("cora", "equation=heat,complex=false,encoder=1,decoder=2")
     as_they_are = Run("minesweeper", "normalize=false,path=columns")
     moments = {run for run in alone if run.configuration == "second_moment=parts"}
     # One beside each graph of the node classification.

@@ -372,7 +372,7 @@ def test_a_study_without_a_known_graph_is_refused():
 def test_candidates_of_a_search_need_no_grid():
     found = CATALOGUE
     runs = found.search_runs("alternatives")
-    assert Run("cora", "encoder=2,decoder=1") in runs["cora"]
+    assert Run("cora", "encoder=1,decoder=2") in runs["cora"]
     assert Run("cora") in runs["cora"]
     with pytest.raises(ConfigurationError, match="did you mean 'num_layers'"):
         catalogue({"searches": {"alternatives": {"candidates": {"cora": [{"layers": 3}]}}}})
