@@ -39,7 +39,7 @@ class Architecture:
         shared_weights: one W, α and h for all layers, or one each.
         normalize_layers: divide each node's state by its L2 norm after every layer but the last. A
             state that is zero but for rounding, as without the ODE that of a node with no row in L,
-            is divided too, and what it then is depends on path and machine.
+            is divided too: what it then is, and its gradients, depend on path and machine.
         input_dropout, decoder_dropout: probabilities of dropping a unit; kept units are not
             rescaled. The encoder's input gets the first, every other linear layer's the second.
         exponent, step_size: initial (or fixed) α and h.

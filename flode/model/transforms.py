@@ -20,6 +20,7 @@ class FactorizeSNA(BaseTransform):
 
     Edge weights are ``data.edge_weight`` if present; no gradient reaches them. Factors are float32,
     as training uses them. A ``Batch`` of graphs is one graph: transform the batch, not its parts.
+    Factors are of the edges there are: put this after transforms that change edges.
 
     Raises (when called):
         ValueError: no ``edge_index``, and what :func:`flode.spectral.sna` and

@@ -30,6 +30,8 @@ def auroc(logits: Tensor, labels: Tensor, counted: Tensor) -> Tensor:
     ordered = scores.sort(dim=1).values
     below = torch.searchsorted(ordered, scores, right=False)
     not_above = torch.searchsorted(ordered, scores, right=True)
+    # But those of infinite scores, which padding is not among.
+    not_above = not_above.minimum(counted.sum(dim=1, keepdim=True))
     ranks = (below + not_above + 1).double() / 2
     positive = (labels == 1) & counted
     positives = positive.sum(dim=1).double()

@@ -275,15 +275,18 @@ def test_evaluation_reports_the_best_epoch():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_auroc_agrees_with_scikit_learn(seed):
+@pytest.mark.parametrize("infinite", [False, True])
+def test_auroc_agrees_with_scikit_learn(seed, infinite):
     generator = torch.Generator().manual_seed(seed)
     logits = torch.randint(-3, 4, (3, 2, 50), generator=generator).float()  # with ties
+    if infinite:  # scikit-learn refuses such scores: a larger one than all others ranks alike
+        logits[:, 1, ::7], logits[:, 0, ::7] = torch.inf, 0
     labels = torch.randint(0, 2, (3, 50), generator=generator)
     counted = torch.rand(3, 50, generator=generator) > 0.3
     ours = auroc(logits, labels, counted)
     for row in range(3):
         chosen = counted[row]
-        scores = (logits[row, 1] - logits[row, 0])[chosen]
+        scores = (logits[row, 1] - logits[row, 0])[chosen].clamp(max=100)
         assert ours[row].item() == pytest.approx(roc_auc_score(labels[row][chosen], scores))
 
 
