@@ -3,10 +3,13 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
+from flode import FLODE
 from flode.model import Architecture
+from flode.spectral import factorize, sna
 from flode.training.optimizer import Adam
 from tests.configuration import ROOT
 
@@ -73,6 +76,18 @@ def test_a_complex_parameter_has_one_second_moment_of_its_modulus(shape, plane):
         parts.grad = gradient
         today.step()
     assert (joined(parts.detach()) - expected).abs().max() > 0.01
+
+
+def test_a_module_is_trained_with_it_too():
+    model = FLODE(3, 4, 2)
+    optimizer = Adam(model.parameters_by_name(), 0.01, 0.1, model.architecture.complex_parameters)
+    factors = factorize(sna(np.array([[0, 1, 2, 3], [1, 2, 3, 0]]), None, 4))
+    model(torch.randn(4, 3), factors).square().sum().backward()
+    start = model.complex_parameter("encoder.0.weight")
+    gradient = torch.complex(*model.encoder_0_weight.grad)
+    optimizer.step()
+    moved = model.complex_parameter("encoder.0.weight")
+    torch.testing.assert_close(moved, literal_steps(start, [gradient], 0.01, 0.1))
 
 
 @pytest.mark.parametrize("complex_valued", [True, False])
