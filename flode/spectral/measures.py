@@ -24,11 +24,13 @@ def dirichlet_energy(laplacian: sparse.csr_array | np.ndarray, x: np.ndarray) ->
 def normalized_dirichlet_energy(laplacian: sparse.csr_array | np.ndarray, x: np.ndarray) -> float:
     """Dirichlet energy of ``x / ‖x‖_F``; 0 for ``x = 0``. Lies in ``[0, ‖I − L‖/2]``."""
     x = _double(x)
-    largest = np.abs(x).max(initial=0.0)
-    if largest == 0:
-        return 0.0
-    x = x / largest  # whose squares neither overflow nor vanish
-    return dirichlet_energy(laplacian, x / np.linalg.norm(x))
+    norm = np.linalg.norm(x)
+    if not 1e-100 < norm < 1e100:  # else squares may have overflowed or vanished
+        if (largest := np.abs(x).max(initial=0.0)) == 0:
+            return 0.0
+        x = x / largest
+        norm = np.linalg.norm(x)
+    return dirichlet_energy(laplacian, x / norm)
 
 
 def _double(x: np.ndarray) -> np.ndarray:
