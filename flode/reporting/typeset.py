@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -28,10 +29,27 @@ _SPECIAL = {
     "\n": " ",
 }  # fmt: skip
 
+#: Greek letters without a command of their name.
+_NO_COMMAND = ("omicron", "lamda")
+
 
 def escape(text: str) -> str:
     """``text`` as LaTeX that prints it; letters pdfLaTeX cannot print become "?"."""
-    return "".join(_SPECIAL.get(char, char if ord(char) < 0x180 else "?") for char in text)
+    return "".join(map(_escaped, text))
+
+
+def _escaped(char: str) -> str:
+    if char in _SPECIAL:
+        return _SPECIAL[char]
+    if ord(char) < 0x180:
+        return char
+    # ⁻⁶ and ₁ are a − and digits, raised or lowered.
+    kind, _, code = unicodedata.decomposition(char).partition(" ")
+    if kind in ("<super>", "<sub>"):
+        plain = chr(int(code, 16)).replace("−", "-")
+        return f"${'^' if kind == '<super>' else '_'}{{{plain}}}$"
+    name = unicodedata.name(char, "").partition("GREEK SMALL LETTER ")[2].lower()
+    return rf"$\{name}$" if name.isalpha() and name not in _NO_COMMAND else "?"
 
 
 def fixed(mean: float, std: float | None, decimals: int, std_decimals: int) -> str:

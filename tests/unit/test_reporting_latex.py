@@ -19,6 +19,7 @@ from flode.reporting.tables import (
     write_table,
 )
 from flode.reporting.typeset import escape, fixed, ranks, scientific
+from tests.configuration import catalogue
 from tests.unit.reporting_samples import (
     HYPERPARAMETER_SPEC,
     HYPERPARAMETERS,
@@ -269,6 +270,18 @@ def test_escape():
         r"a\_b \& 5\% of \$x \{y\} \#1 \textasciitilde{}\textasciicircum{} \textbackslash{}z"
     )
     assert escape("α < √5 语") == r"$\alpha$ $<$ $\surd$5 ?"
+    assert escape("10⁻⁶ σ₁") == r"10$^{-}$$^{6}$ $\sigma$$_{1}$"
+
+
+def test_no_name_of_the_configuration_has_letters_that_cannot_be_printed():
+    def names(entry):
+        for key, value in entry.items():
+            yield key
+            if isinstance(value, dict):
+                yield from names(value)
+
+    tables = catalogue().config["tables"]
+    assert [name for name in names(tables) if "?" in escape(name) and "?" not in name] == []
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
