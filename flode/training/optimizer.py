@@ -1,8 +1,8 @@
 """Adam with L2 weight decay, as the paper's program has it and as PyTorch has it today.
 
-Of a complex parameter with gradient ``g`` Adam keeps a second moment. In PyTorch up to 1.12, with
-which the paper's program was run, it is of the modulus, ``|g|²``: real and imaginary part share
-it, and their step has one length. Since PyTorch 1.13 it is of each part on its own.
+Of a complex parameter with gradient ``g`` Adam keeps a second moment. In PyTorch 1.12, with which
+the paper's program was run, it is of the modulus, ``|g|²``: real and imaginary part are divided by
+the same number. Since PyTorch 1.13 each has its own.
 """
 
 from __future__ import annotations
@@ -88,8 +88,9 @@ class Adam:
                 eps=_EPS,
                 maximize=False,
             )
-        for name in reached.keys() - real.keys():
-            self._step_by_modulus(reached[name], self.moments[name], self.planes[name])
+        for name in reached:
+            if name in self.planes:
+                self._step_by_modulus(reached[name], self.moments[name], self.planes[name])
 
     def _no_moments(self, name: str, value: Tensor) -> Moments:
         by_modulus = name in self.planes
