@@ -21,6 +21,17 @@ _SWITCHES = (
 )  # fmt: skip
 
 
+def check_count(name: str, value) -> int:
+    """A count of at least 1, NumPy's too.
+
+    Raises:
+        ValueError: names the hyperparameter, its value and what is allowed.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is {value!r}; an integer of at least 1 is allowed")
+    return int(value)
+
+
 @dataclass(frozen=True)
 class Architecture:
     """Hyperparameters of FLODE (paper, Section 6 and Appendix A).
@@ -69,10 +80,7 @@ class Architecture:
         """Raises ValueError naming the hyperparameter, its value and what is allowed."""
         counts = ("in_channels", "hidden_channels", "out_channels")
         for name in (*counts, "num_layers", "encoder_layers", "decoder_layers"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} is {value!r}; an integer of at least 1 is allowed")
-            object.__setattr__(self, name, int(value))  # NumPy's too
+            object.__setattr__(self, name, check_count(name, getattr(self, name)))
         for name in _SWITCHES:
             if not isinstance(value := getattr(self, name), (bool, np.bool_)):
                 raise ValueError(f"{name} is {value!r}; True or False is allowed")

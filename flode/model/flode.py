@@ -156,11 +156,12 @@ class FLODE(nn.Module):
                 " flode.factorize, or data.factors after flode.FactorizeSNA (of a Batch of graphs,"
                 " after flode.FactorizeSNA()(batch))"
             )
-        dense = x if sparse.issparse(x) else torch.as_tensor(x)
-        layout = torch.strided if sparse.issparse(x) else dense.layout
-        if len(dense.shape) != 2 or layout != torch.strided or "complex" in str(dense.dtype):
+        if not sparse.issparse(x):
+            x = torch.as_tensor(x)
+        layout = getattr(x, "layout", torch.strided)
+        if x.ndim != 2 or layout != torch.strided or "complex" in str(x.dtype):
             raise ValueError(
-                f"x has shape {tuple(dense.shape)}, dtype {dense.dtype} and layout {layout};"
+                f"x has shape {tuple(x.shape)}, dtype {x.dtype} and layout {layout};"
                 " allowed is a dense real (N, F) tensor or array, or a scipy sparse array"
             )
         operator = operator_of(factors, like.dtype, like.device, self.rank)

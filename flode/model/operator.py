@@ -19,6 +19,7 @@ from scipy import sparse
 from torch import Tensor
 
 from flode.spectral.factors import Factors, resolve_rank
+from flode.spectral.sna import canonical
 
 
 def times(states: Tensor, matrix: Tensor) -> Tensor:
@@ -87,12 +88,10 @@ class Operator:
             negative one.
     """
 
+    # What is made here is kept for trainings to come, whatever mode it is asked for in.
+    @torch.inference_mode(False)
     def __init__(self, factors: Factors, dtype: torch.dtype = torch.float32, device=None):
         device = device or factors.left.device
-        with torch.inference_mode(False):  # kept for trainings to come
-            self._prepare(factors, dtype, device)
-
-    def _prepare(self, factors: Factors, dtype: torch.dtype, device) -> None:
         self.symmetric = factors.symmetric
         self.left = factors.left.to(device, dtype)
         self.right = self.left if factors.right is None else factors.right.to(device, dtype)
@@ -110,15 +109,15 @@ class Operator:
         return self.left.shape[1]
 
     @cached_property
+    @torch.inference_mode(False)
     def transition(self) -> Tensor:
         """``(VᵀU)ᵀ = UᵀV``, ``(r, r)``: one directed layer in the right singular basis."""
-        with torch.inference_mode(False), torch.no_grad():
-            return self.left.T @ self.right
+        return self.left.T @ self.right
 
     @cached_property
+    @torch.inference_mode(False)
     def all_nodes(self) -> Nodes:
-        with torch.inference_mode(False):
-            return Nodes(None, self.left.T)
+        return Nodes(None, self.left.T)
 
     def nodes(self, index: Tensor) -> Nodes:
         """Make node subsets ready: ``(n,)`` or ``(S, n)`` int64."""
@@ -184,10 +183,7 @@ class Features:
             self._dense = features.T.to(self.device, dtype).contiguous()
             self.mask_shape = tuple(self._dense.shape)
             return
-        csr = sparse.csr_array(features)
-        if not csr.has_canonical_format:
-            csr = csr.copy()  # the caller's stays as it is
-            csr.sum_duplicates()
+        csr = canonical(features)
         self._given, self.device = csr, device
         # Where each entry of the transposed matrix stands among those of the matrix.
         turned = sparse.csr_array(

@@ -83,12 +83,12 @@ class Dynamics:
             times: increasing, none negative.
             equation: a key of `EQUATIONS`.
 
-        Raises:
-            ValueError: times that are not so.
-
         Returns:
             ``(len(times), n, K)`` coordinates of ``x(t) / ‖x(t)‖_F``, so that no growth overflows;
             float64, or complex128 where W, x₀ or s is complex.
+
+        Raises:
+            ValueError: times that are not so, another shape of W or an unknown equation.
         """
         rates = self._rates(mixing, equation)
         _check_increasing(times, "times")
@@ -123,6 +123,9 @@ class Dynamics:
 
         Returns:
             As :meth:`exact`; nan where a step has brought the state to 0.
+
+        Raises:
+            ValueError: counts that are not so, and as :meth:`exact`.
         """
         rates = step * self._rates(mixing, equation)
         _check_increasing(counts, "counts")

@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from scipy import sparse
 
 from flode.files import atomic_write, naming_damage
-from flode.spectral.sna import is_symmetric
+from flode.spectral.sna import canonical, is_symmetric
 from flode.spectral.subspace import truncated_eigh, truncated_svd
 
 #: Singular values below this fraction of the largest count as zero (0^α = 0 for every α).
@@ -212,10 +212,7 @@ def factorize(
         ValueError: a matrix that is not square or not finite, a rank or a tolerance out of bounds,
             or float32 for what subspace iteration factorises.
     """
-    laplacian = sparse.csr_array(laplacian, dtype=float)
-    if not laplacian.has_canonical_format:
-        laplacian = laplacian.copy()  # the caller's stays as it is
-        laplacian.sum_duplicates()
+    laplacian = canonical(sparse.csr_array(laplacian, dtype=float))
     if not 0 <= tolerance < 1:
         raise ValueError(f"tolerance is {tolerance}; allowed is 0 <= tolerance < 1")
     num_nodes = laplacian.shape[0]

@@ -11,6 +11,15 @@ from scipy import sparse
 FLOWS = ("target_to_source", "source_to_target")
 
 
+def canonical(matrix) -> sparse.csr_array:
+    """A sparse matrix with sorted entries, none given twice; the caller's stays as it is."""
+    matrix = sparse.csr_array(matrix)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
 def adjacency(
     edge_index: np.ndarray,
     edge_weight: np.ndarray | None,

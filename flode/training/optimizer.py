@@ -88,9 +88,9 @@ class Adam:
                 eps=_EPS,
                 maximize=False,
             )
-        for name in reached:
+        for name, value in reached.items():
             if name in self.planes:
-                self._step_by_modulus(reached[name], self.moments[name], self.planes[name])
+                self._step_by_modulus(value, self.moments[name], self.planes[name])
 
     def _no_moments(self, name: str, value: Tensor) -> Moments:
         by_modulus = name in self.planes

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from flode.datasets.graph import Graph
-from flode.model.architecture import Architecture
+from flode.model.architecture import Architecture, check_count
 from flode.model.network import Masks, Parameters
 from flode.model.operator import Features, Nodes, Operator
 from flode.model.path import Request
@@ -50,9 +49,7 @@ class TrainingSettings:
     def __post_init__(self):
         """Raises ValueError naming the setting, its value and what is allowed."""
         for name in ("epochs", "patience"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} is {value!r}; an integer of at least 1 is allowed")
+            check_count(name, getattr(self, name))
         if self.second_moment not in SECOND_MOMENTS:
             raise ValueError(
                 f"second_moment is {self.second_moment!r}; allowed are {', '.join(SECOND_MOMENTS)}"
