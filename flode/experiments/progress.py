@@ -45,14 +45,14 @@ class Progress:
         best = trainer.best.mean().item()
         logger.info(
             "%s: split %s, epoch %d of at most %d, best validation %.2f %% (epoch %d),"
-            " %.1f epochs/s, at most %s left for these; %d of %d splits done",
+            " %s, at most %s left for these; %d of %d splits done",
             self.title,
             _ranges([split + self.offset for split in trainer.splits]),
             trainer.epoch,
             trainer.settings.epochs,
             100 * best,
             trainer.best_epoch.max().item(),
-            speed,
+            rate(speed),
             duration(left),
             self.done + len(trainer.finished),
             self.total,
@@ -69,6 +69,11 @@ def duration(seconds: float) -> str:
         return f"{minutes} min {seconds:02d} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min"
+
+
+def rate(speed: float) -> str:
+    """Epochs a second as ``2.7 epochs/s``, below one as ``14.2 s/epoch``."""
+    return f"{speed:.1f} epochs/s" if speed >= 1 else f"{1 / speed:.1f} s/epoch"
 
 
 def _ranges(numbers: list[int]) -> str:
