@@ -11,6 +11,7 @@ import yaml
 
 from flode.experiments.runfiles import run_files_in
 from flode.reporting.partial import write_partial
+from flode.reporting.published import DISAGREE
 from flode.reporting.records import load_runs
 from flode.reporting.verdicts import NOT_RUN, REPRODUCED
 from tests.configuration import ROOT, catalogue
@@ -137,6 +138,20 @@ def test_as_many_numbers_are_measured_as_it_says(reproduction):
     counts = (verdicts != NOT_RUN).sum(), len(verdicts), (verdicts == REPRODUCED).sum()
     said = found(r"So far (\d+) of the (\d+) numbers .* and (\d+) of the (\d+) are reproduced")
     assert tuple(map(int, said)) == (*counts, counts[0])
+
+
+def test_tables_reproduce_as_far_as_it_says(reproduction):
+    row = r"^\| .* \(`(\w+)`\) \| (\d+) \| (\d+) \| (\d+) \| (?:(\d+) )?\|$"
+    said = re.findall(row, README, re.MULTILINE)
+    tables = {name: own["verdict"] for name, own in reproduction.groupby("table")}
+    tables["reproduction"] = reproduction["verdict"]
+    assert {name: [int(number or 0) for number in numbers] for name, *numbers in said} == {
+        name: [len(own), (own != NOT_RUN).sum(), (own == REPRODUCED).sum(), (own == DISAGREE).sum()]
+        for name, own in tables.items()
+    }
+    differing = found(r"The (\d+) that differ are (\d+) of the ablation")
+    differ = reproduction[~reproduction["verdict"].isin([NOT_RUN, REPRODUCED, DISAGREE])]
+    assert list(map(int, differing)) == [len(differ), (differ["table"] == "ablation").sum()]
 
 
 def test_dsbm_reproduces_as_far_as_it_says(reproduction):
