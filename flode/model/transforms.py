@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.transforms import BaseTransform
 
 from flode.spectral import factorize, sna
@@ -23,7 +23,7 @@ class FactorizeSNA(BaseTransform):
     Factors are of the edges there are: put this after transforms that change edges.
 
     Raises (when called):
-        ValueError: no ``edge_index``, and what :func:`flode.spectral.sna` and
+        ValueError: a HeteroData, no ``edge_index``, and what :func:`flode.spectral.sna` and
             :func:`flode.factorize` raise.
     """
 
@@ -38,6 +38,11 @@ class FactorizeSNA(BaseTransform):
         return f"FactorizeSNA(rank={self.rank}, flow={self.flow!r})"
 
     def forward(self, data: Data) -> Data:
+        if isinstance(data, HeteroData):
+            raise ValueError(
+                "the graph is a HeteroData; allowed is a Data, of one type of nodes and of edges"
+                " (data.to_homogeneous() makes one)"
+            )
         if data.edge_index is None:
             raise ValueError(
                 "the graph has no edge_index; allowed is (2, E) int64, as PyTorch Geometric keeps"

@@ -77,6 +77,9 @@ def symmetrically_normalize(matrix: sparse.csr_array) -> sparse.csr_array:
 
     Returns:
         ``(N, N)`` CSR array, float64. Every eigenvalue and singular value is at most 1 in modulus.
+
+    Raises:
+        ValueError: a degree beyond float64.
     """
     matrix = sparse.csr_array(matrix, dtype=float)
     row_scale, column_scale = (_inverse_square_root(matrix.sum(axis=axis)) for axis in (1, 0))
@@ -103,6 +106,12 @@ def is_symmetric(matrix: sparse.csr_array) -> bool:
 
 def _inverse_square_root(degree: np.ndarray) -> np.ndarray:
     degree = np.asarray(degree, dtype=float).ravel()
+    if not np.all(np.isfinite(degree)):
+        raise ValueError(
+            f"the weights of node {int(np.flatnonzero(~np.isfinite(degree))[0])} sum to"
+            f" {degree[~np.isfinite(degree)][0]}; divide all weights by one number, on which the"
+            " SNA does not depend"
+        )
     scale = np.zeros_like(degree)
     np.power(degree, -0.5, out=scale, where=degree > 0)
     return scale

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.transforms import Compose, ToUndirected
 
 from flode import FLODE, Factors, factorize, sna
@@ -93,6 +93,18 @@ def test_a_graph_without_edge_index_is_refused():
 def test_a_rank_that_is_none_is_refused(rank):
     with pytest.raises(ValueError, match="rank is"):
         FactorizeSNA(rank)(make_data())
+
+
+def test_a_graph_of_several_types_is_refused():
+    with pytest.raises(ValueError, match=r"HeteroData; allowed is a Data.*to_homogeneous"):
+        FactorizeSNA()(HeteroData())
+
+
+def test_weights_whose_sum_overflows_are_refused():
+    edges = torch.tensor([[0, 1, 1], [1, 0, 2]])
+    data = Data(edge_index=edges, edge_weight=torch.full((3,), 1.5e308, dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"weights of node 1 sum to inf; divide all weights"):
+        FactorizeSNA()(data)
 
 
 def test_nodes_without_edges_count():
