@@ -82,7 +82,9 @@ def symmetrically_normalize(matrix: sparse.csr_array) -> sparse.csr_array:
         ValueError: a degree beyond float64.
     """
     matrix = sparse.csr_array(matrix, dtype=float)
-    row_scale, column_scale = (_inverse_square_root(matrix.sum(axis=axis)) for axis in (1, 0))
+    with np.errstate(over="ignore"):  # what overflows is refused below
+        degrees = [matrix.sum(axis=axis) for axis in (1, 0)]
+    row_scale, column_scale = map(_inverse_square_root, degrees)
     return sparse.csr_array(
         sparse.diags_array(row_scale) @ matrix @ sparse.diags_array(column_scale)
     )

@@ -102,7 +102,8 @@ def test_a_graph_of_several_types_is_refused():
 
 def test_weights_whose_sum_overflows_are_refused():
     edges = torch.tensor([[0, 1, 1], [1, 0, 2]])
-    data = Data(edge_index=edges, edge_weight=torch.full((3,), 1.5e308, dtype=torch.float64))
+    weights = torch.full((3,), 1.5e308, dtype=torch.float64)
+    data = Data(edge_index=edges, edge_weight=weights, num_nodes=3)
     with pytest.raises(ValueError, match=r"weights of node 1 sum to inf; divide all weights"):
         FactorizeSNA()(data)
 
