@@ -108,11 +108,10 @@ def is_symmetric(matrix: sparse.csr_array) -> bool:
 
 def _inverse_square_root(degree: np.ndarray) -> np.ndarray:
     degree = np.asarray(degree, dtype=float).ravel()
-    if not np.all(np.isfinite(degree)):
+    if len(overflowing := np.flatnonzero(~np.isfinite(degree))):
         raise ValueError(
-            f"the weights of node {int(np.flatnonzero(~np.isfinite(degree))[0])} sum to"
-            f" {degree[~np.isfinite(degree)][0]}; divide all weights by one number, on which the"
-            " SNA does not depend"
+            f"the weights of node {overflowing[0]} sum to {degree[overflowing[0]]}; divide all"
+            " weights by one number, on which the SNA does not depend"
         )
     scale = np.zeros_like(degree)
     np.power(degree, -0.5, out=scale, where=degree > 0)
