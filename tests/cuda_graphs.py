@@ -7,7 +7,6 @@ import contextlib
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten
 
 #: What waits for a GPU or copies from the processor's memory, which a capture refuses.
 FORBIDDEN = {
@@ -39,7 +38,7 @@ class Recording(TorchDispatchMode):
         out = function(*arguments, **options)
         # Kept alive, so that no other tensor gets the identity of one that is gone.
         self.operators.append((function, arguments, options, out))
-        self.made.update(id(part) for part in tree_flatten(out)[0] if torch.is_tensor(part))
+        self.made.update(id(part) for part in tensors(out))
         return out
 
     def undo(self):
@@ -49,11 +48,8 @@ class Recording(TorchDispatchMode):
     def replay(self):
         for function, arguments, options, out in self.operators:
             again = function(*arguments, **options)
-            parts = zip(tree_flatten(out)[0], tree_flatten(again)[0], strict=True)
-            for static, fresh in parts:
-                if not torch.is_tensor(static):
-                    continue
-                if static.layout == torch.sparse_csr:  # on indices that stay
+            for static, fresh in zip(tensors(out), tensors(again), strict=True):
+                if static.layout != torch.strided:  # sparse, on indices that stay
                     static, fresh = static.values(), fresh.values()
                 if static.data_ptr() != fresh.data_ptr():
                     static.copy_(fresh)
@@ -66,7 +62,16 @@ def written(function, arguments, options):
     named += [(entry, options[entry.name]) for entry in schema if entry.name in options]
     for entry, value in named:
         if entry.alias_info is not None and entry.alias_info.is_write:
-            yield from (part for part in tree_flatten(value)[0] if torch.is_tensor(part))
+            yield from tensors(value)
+
+
+def tensors(value):
+    """Those among an operator's arguments or results."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from tensors(part)
 
 
 class Graph:

@@ -10,13 +10,11 @@ import torch
 import flode.experiments.factorization as factorization
 import flode.experiments.runs as runs
 from flode import devices
-from flode.datasets.dsbm import generate_graphs
-from flode.datasets.graph import save_graphs
 from flode.experiments.catalogue import Run
 from flode.experiments.factorization import factorize_graphs
 from flode.experiments.runs import run_configuration
-from flode.spectral.factors import save_factors
 from tests.configuration import ROOT, TINY, catalogue
+from tests.unit.trainings import tiny_files
 
 VARIANT = "dsbm-alpha0.1-beta0.2"
 OUT_OF_MEMORY = {
@@ -133,13 +131,7 @@ def test_tf32_by_the_new_name_and_by_the_old(monkeypatch):
 
 @pytest.fixture
 def files(tmp_path):
-    """Graphs and factors of a tiny variant."""
-    found = catalogue(TINY)
-    paths = tmp_path / "graphs.npz", tmp_path / "factors.safetensors"
-    settings = found.graph_settings(VARIANT)
-    save_graphs(generate_graphs(settings["generator"], settings["seed"]), paths[0])
-    save_factors(factorize_graphs(paths[0], found.factor_settings(VARIANT), "cpu"), paths[1])
-    return paths
+    return tiny_files(tmp_path, VARIANT)
 
 
 def raising(error):

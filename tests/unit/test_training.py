@@ -42,8 +42,9 @@ def architecture(graph, **options):
     return Architecture(graph.num_features, 8, graph.num_classes, **options)
 
 
-def trainer_of(graph, splits=None, settings=SETTINGS, path="auto", **options):
-    operator = Operator(factorize(sna(graph.edge_index, graph.edge_weight, graph.num_nodes)))
+def trainer_of(graph, splits=None, settings=SETTINGS, path="auto", device=None, **options):
+    factors = factorize(sna(graph.edge_index, graph.edge_weight, graph.num_nodes))
+    operator = Operator(factors, device=device)
     return StackedTrainer(architecture(graph, **options), graph, operator, settings, splits, path)
 
 
