@@ -18,6 +18,6 @@ def fractional(eigenvalues: np.ndarray | float, exponent: float) -> np.ndarray:
     eigenvalues = np.asarray(eigenvalues)
     powers = np.zeros(eigenvalues.shape, np.result_type(eigenvalues, np.float64))
     kept = eigenvalues != 0
-    moduli = np.abs(eigenvalues[kept])
+    moduli = np.abs(eigenvalues[kept]).astype(float)  # powers of integers fail or wrap around
     powers[kept] = eigenvalues[kept] / moduli * moduli**exponent
     return powers

@@ -53,7 +53,8 @@ def start_log(path: str | Path, name: str = "") -> logging.Logger:
     file = _LogFile(path, mode="w", encoding="utf-8")
     file.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     terminal = logging.StreamHandler(sys.stderr)
-    terminal.setFormatter(logging.Formatter(f"{name}: %(message)s" if name else "%(message)s"))
+    prefix = f"{name}: " if name else ""
+    terminal.setFormatter(logging.Formatter(f"{prefix.replace('%', '%%')}%(message)s"))
     logger = logging.getLogger("flode")
     logger.setLevel(logging.INFO)
     logger.handlers = [file, terminal]
@@ -61,9 +62,9 @@ def start_log(path: str | Path, name: str = "") -> logging.Logger:
     def on_exception(kind, error, trace):
         file.write("".join(traceback.format_exception(kind, error, trace)))
         told = isinstance(error, (ValueError, OSError, RuntimeError, MemoryError)) and str(error)
-        print(f"{name}: {kind.__name__}: {told or repr(error)}", file=sys.stderr)
+        print(f"{prefix}{kind.__name__}: {told or repr(error)}", file=sys.stderr)
         if file.obstacle is None:
-            print(f"{name}: the traceback is in {path}", file=sys.stderr)
+            print(f"{prefix}the traceback is in {path}", file=sys.stderr)
 
     sys.excepthook = on_exception
     return logger

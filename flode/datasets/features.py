@@ -48,7 +48,9 @@ def _none(matrix):
 
 
 def _column_l2(matrix):
-    norms = np.sqrt(np.asarray((abs(matrix) ** 2).sum(axis=0)).ravel())
+    with np.errstate(over="ignore"):
+        norms = np.sqrt(np.asarray((abs(matrix) ** 2).sum(axis=0)).ravel())
+    _check_finite(norms)
     return np.ones(matrix.shape[0]), 1 / np.maximum(norms, 1)
 
 

@@ -14,7 +14,7 @@ from flode.model.operator import Features, operator_of
 from flode.model.path import Path, Request
 from flode.model.planes import from_planes
 from flode.model.propagation import PATHS, General, make_path
-from flode.spectral.factors import Factors
+from flode.spectral.factors import Factors, resolve_rank
 
 
 class FLODE(nn.Module):
@@ -56,6 +56,7 @@ class FLODE(nn.Module):
         )
         if path not in ("auto", *PATHS):
             raise ValueError(f"path is {path!r}; allowed are auto, {', '.join(PATHS)}")
+        resolve_rank(rank, 1)  # refuses what is no rank of any graph
         self.path = path
         self.rank = rank
         self.names = {}
@@ -86,13 +87,14 @@ class FLODE(nn.Module):
         if set(own) != set(parameters):
             odd = sorted(set(own) ^ set(parameters))[0]
             raise ValueError(f"parameter {odd!r} is missing or unknown; expected {sorted(own)}")
+        for name, value in parameters.items():
+            if value.shape != own[name].shape:
+                raise ValueError(
+                    f"parameter {name!r} has shape {tuple(value.shape)}, expected"
+                    f" {tuple(own[name].shape)}"
+                )
         with torch.no_grad():
             for name, value in parameters.items():
-                if value.shape != own[name].shape:
-                    raise ValueError(
-                        f"parameter {name!r} has shape {tuple(value.shape)}, expected"
-                        f" {tuple(own[name].shape)}"
-                    )
                 own[name].copy_(value)
 
     def complex_parameter(self, name: str) -> Tensor:

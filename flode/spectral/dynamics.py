@@ -147,15 +147,25 @@ class Dynamics:
         return np.array([normalized_dirichlet_energy(self.laplacian, state) for state in states])
 
     def _rates(self, mixing: np.ndarray, equation: str) -> np.ndarray:
-        if equation not in EQUATIONS:
-            raise ValueError(f"equation is {equation!r}; allowed are {', '.join(EQUATIONS)}")
+        factor = _factor(equation)
         mixing = np.asarray(mixing)
         if mixing.shape != self.start.shape[1:]:
             raise ValueError(
                 f"mixing has shape {mixing.shape}; allowed: {self.start.shape[1:]}, a number for"
                 " each channel"
             )
-        return EQUATIONS[equation] * mixing
+        return factor * mixing
+
+
+def _factor(equation: str) -> complex:
+    """s of an equation.
+
+    Raises:
+        ValueError: an unknown one.
+    """
+    if equation not in EQUATIONS:
+        raise ValueError(f"equation is {equation!r}; allowed are {', '.join(EQUATIONS)}")
+    return EQUATIONS[equation]
 
 
 def dominant_energy(
@@ -175,10 +185,13 @@ def dominant_energy(
 
     Returns:
         The limit; nan where frequencies of different energies grow alike, so that it depends on x₀.
+
+    Raises:
+        ValueError: an unknown equation.
     """
     eigenvalues, mixing = np.asarray(eigenvalues), np.asarray(mixing)
     powers = np.multiply.outer(fractional(eigenvalues, exponent), mixing)
-    growth = (EQUATIONS[equation] * powers).real.max(axis=1)
+    growth = (_factor(equation) * powers).real.max(axis=1)
     largest = growth.max()
     alike = growth >= largest - 1e-12 * np.abs(growth).max()
     energies = (1 - eigenvalues[alike].real) / 2

@@ -63,7 +63,7 @@ class Factors:
 
     @property
     def explained_variance(self) -> float:
-        """``Σ σ_i² / ‖L‖_F²`` over the values kept (paper, caption of Figure 6)."""
+        """``Σ σ_i² / ‖L‖_F²`` over the values kept (paper, figure of truncated SVD)."""
         return float(self.values.square().sum() / self.total_variance) if self.rank else 1.0
 
     def truncate(self, rank: int) -> Factors:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from flode.spectral.sna import canonical
+
 
 def dirichlet_energy(laplacian: sparse.csr_array | np.ndarray, x: np.ndarray) -> float:
     """Dirichlet energy ``½ Re tr(xᴴ (I − L) x)`` (paper, Proposition 3.6).
@@ -52,7 +54,7 @@ def node_homophily(adjacency: sparse.csr_array, labels: np.ndarray) -> float:
     Returns:
         A number in [0, 1]; nan when no node has a neighbour.
     """
-    edges = sparse.csr_array(adjacency).tocoo()
+    edges = canonical(adjacency).tocoo()
     rows, columns = edges.row[edges.data != 0], edges.col[edges.data != 0]
     labels = np.asarray(labels)
     neighbours = np.bincount(rows, minlength=len(labels))

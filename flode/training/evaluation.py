@@ -54,13 +54,18 @@ def evaluate(path: Path, trained: Trained, graph: Graph, laplacian) -> dict:
         ``epochs``, ``exponent`` (a list, one a weight set), ``step_size`` and ``channel_mixing``
         (lists of [real, imaginary] or [real]), ``initial_dirichlet_energy`` and
         ``dirichlet_energy`` of the (normalised) states before the first and after the last layer,
-        ``diverged_at``, ``path``. Of a split that diverged before any evaluation all that training
-        gives is None.
+        ``diverged_at``, ``path``. Of a split that diverged before any evaluation, or of which a
+        node has logits that are not finite at the best epoch, all that training gives is None.
     """
     about = {"epochs": trained.epochs, "diverged_at": trained.diverged_at, "path": path.name}
     if not trained.best_epoch:
         return dict.fromkeys(RESULTS) | about
     initial, final, logits = states_and_logits(path, trained)
+    masks = (graph.train, graph.validation, graph.test)
+    counted = np.any([mask[trained.split] for mask in masks], axis=0)
+    if not logits.cpu()[..., counted].isfinite().all():
+        diverged = trained.diverged_at or trained.best_epoch
+        return dict.fromkeys(RESULTS) | about | {"diverged_at": diverged}
     labels = torch.from_numpy(graph.labels)[None].to(logits.device)
     metric = METRICS[graph.metric]
 

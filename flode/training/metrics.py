@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def accuracy(logits: Tensor, labels: Tensor, counted: Tensor) -> Tensor:
-    """Share of nodes whose largest logit is their label's.
+    """Share of nodes whose largest logit is their label's; a logit that is no number is none.
 
     Args:
         logits: ``(S, C, n)``.
@@ -17,14 +17,16 @@ def accuracy(logits: Tensor, labels: Tensor, counted: Tensor) -> Tensor:
     Returns:
         ``(S,)`` in [0, 1].
     """
-    right = (logits.argmax(dim=1) == labels) & counted
+    # An argmax would name the class of a nan.
+    right = (logits.argmax(dim=1) == labels) & ~logits.isnan().any(dim=1) & counted
     return right.sum(dim=1).double() / counted.sum(dim=1)
 
 
 def auroc(logits: Tensor, labels: Tensor, counted: Tensor) -> Tensor:
     """Area under the ROC curve of class 1 of two, ties counted half; arguments as for
-    :func:`accuracy`. nan where only one class is present."""
+    :func:`accuracy`. nan where only one class is present, or a score counted is no number."""
     scores = (logits[:, 1] - logits[:, 0]).double()
+    unranked = (scores.isnan() & counted).any(dim=1)
     # Padding ranks above everything, so no other rank moves.
     scores = torch.where(counted, scores, torch.inf).contiguous()
     ordered = scores.sort(dim=1).values
@@ -37,7 +39,8 @@ def auroc(logits: Tensor, labels: Tensor, counted: Tensor) -> Tensor:
     positives = positive.sum(dim=1).double()
     negatives = counted.sum(dim=1) - positives
     rank_sum = torch.where(positive, ranks, 0.0).sum(dim=1)
-    return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)
+    area = (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)
+    return torch.where(unranked, torch.nan, area)
 
 
 METRICS = {"accuracy": accuracy, "auroc": auroc}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +51,10 @@ class TrainingSettings:
         """Raises ValueError naming the setting, its value and what is allowed."""
         for name in ("epochs", "patience"):
             check_count(name, getattr(self, name))
+        for name in ("learning_rate", "weight_decay"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"{name} is {value}; allowed is a finite number, at least 0")
         if self.second_moment not in SECOND_MOMENTS:
             raise ValueError(
                 f"second_moment is {self.second_moment!r}; allowed are {', '.join(SECOND_MOMENTS)}"
@@ -85,6 +90,13 @@ def _put(into: Tensor, where: Tensor, values: Tensor) -> None:
     into.copy_(torch.where(where, values, into))
 
 
+def _checked(splits: Sequence[int], count: int) -> list[int]:
+    splits = list(splits)
+    if not splits or len(set(splits)) < len(splits) or not set(splits) <= set(range(count)):
+        raise ValueError(f"splits are {splits}; allowed are some of 0 to {count - 1}, each once")
+    return splits
+
+
 class Subset:
     """Nodes of a mask, split by split, padded to the largest with one of their own: it has a label,
     and is no less finite."""
@@ -101,7 +113,8 @@ class Subset:
         self.counted = torch.from_numpy(counted).to(labels.device)
         self.nodes: Nodes = operator.nodes(torch.from_numpy(index))
         self.labels = labels[self.nodes.index]
-        self.weights = self.counted / self.counted.sum(dim=1, keepdim=True)
+        counted = self.counted.to(operator.left.dtype)
+        self.weights = counted / counted.sum(dim=1, keepdim=True)
 
 
 class StackedTrainer:
@@ -114,8 +127,11 @@ class StackedTrainer:
         graph: the graph with its splits.
         operator: its factors, on the device to train on.
         settings: how to train.
-        splits: which splits of the graph; None for all.
+        splits: which splits of the graph, each once; None for all.
         path: ``auto``, or a propagation path to force.
+
+    Raises:
+        ValueError: no split, one named twice, or one that the graph does not have.
     """
 
     def __init__(
@@ -139,7 +155,7 @@ class StackedTrainer:
         #: The same, 0-dimensional, where the parameters are.
         self.count = torch.zeros((), dtype=torch.int64, device=self.device)
         self.finished: list[Trained] = []
-        splits = list(range(graph.num_splits)) if splits is None else splits
+        splits = _checked(range(graph.num_splits) if splits is None else splits, graph.num_splits)
         start = architecture.initial_parameters(settings.seed)
         dtype = operator.left.dtype
         self._stack(
@@ -188,7 +204,13 @@ class StackedTrainer:
 
     def step(self) -> None:
         """One epoch: the evaluation of the last step's parameters and the next step, which share
-        what they can of one forward pass."""
+        what they can of one forward pass.
+
+        Raises:
+            RuntimeError: all splits have stopped.
+        """
+        if self.done:
+            raise RuntimeError("all splits have stopped; there is nothing left to train")
         training = self.epoch < self.settings.epochs
         if training:
             self._run(self.dropout.masks(self.epoch))
@@ -285,7 +307,7 @@ class StackedTrainer:
         """Go on from what :meth:`state_dict` returned."""
 
         def here(value):
-            return value.to(self.device)
+            return value.to(self.device, copy=True)  # what is written to in place is not shared
 
         self.epoch = state["epoch"]
         self.count.fill_(self.epoch)

@@ -182,9 +182,10 @@ def test_other_errors_come_as_they_are(files, monkeypatch):
     assert caught.value is error
 
 
-def test_the_advice_reaches_the_terminal_without_a_traceback(tmp_path):
+@pytest.mark.parametrize(("name", "prefix"), [("train", "train: "), ("", "")])
+def test_the_advice_reaches_the_terminal_without_a_traceback(tmp_path, name, prefix):
     code = (
-        "from flode.logs import start_log; start_log('job.log', 'train');"
+        f"from flode.logs import start_log; start_log('job.log', '{name}');"
         "raise MemoryError('x on cpu: out of memory. Lower rank.')"
     )
     done = subprocess.run(
@@ -192,9 +193,10 @@ def test_the_advice_reaches_the_terminal_without_a_traceback(tmp_path):
         env={"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.splitlines()[0] == (
-        "train: MemoryError: x on cpu: out of memory. Lower rank."
-    )
+    assert done.stderr.splitlines() == [
+        f"{prefix}MemoryError: x on cpu: out of memory. Lower rank.",
+        f"{prefix}the traceback is in job.log",
+    ]
 
 
 def test_tf32_is_in_every_run(files):

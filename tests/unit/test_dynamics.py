@@ -98,6 +98,7 @@ def test_a_limit_by_hand():
     eigenvalues = np.array([1.0, 0.0, -1.0])
     assert dominant_energy(eigenvalues, [-1.0], 0.5) == 0
     assert dominant_energy(eigenvalues, [1.0, 3.0], 2) == 1
+    assert dominant_energy(np.array([1, 0, -1]), [1], -1) == 1  # of whole numbers too
     assert dominant_energy(eigenvalues, [0.5 - 2j], -1, "schroedinger") == 0
     # Both ends grow alike, and all of them where nothing grows: the limit depends on x₀.
     assert np.isnan(dominant_energy(eigenvalues, [-1.0, 1.0], 1))
@@ -122,5 +123,7 @@ def test_what_cannot_be_solved_is_named():
             dynamics.exact([1.0], times)
     with pytest.raises(ValueError, match=r"counts are \[2, 1\]"):
         dynamics.euler([1.0], 0.1, [2, 1])
+    with pytest.raises(ValueError, match="equation is 'wave'; allowed are heat, schroedinger"):
+        dominant_energy([1, 0], [1.0], 1, "wave")
     with pytest.raises(ValueError, match="equation is 'wave'; allowed are heat, schroedinger"):
         dynamics.euler([1.0], 0.1, [1], "wave")

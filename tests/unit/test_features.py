@@ -68,6 +68,8 @@ def test_values_too_large_for_single_precision_are_refused(kind):
     with pytest.raises(ValueError, match="not finite in float32"):
         normalize_features(features, "none")
     assert np.isfinite(normalize_features(features, "column_l2").max())
+    with pytest.raises(ValueError, match="not finite in float64"):  # its square is too large
+        normalize_features(kind(np.array([[1e200, 1.0]])), "column_l2")
 
 
 def test_an_unknown_normalisation_is_named():

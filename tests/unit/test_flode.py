@@ -78,6 +78,8 @@ def test_counts_may_be_numpys():
 def test_an_unknown_path_is_refused_when_the_model_is_made():
     with pytest.raises(ValueError, match="path is 'fast'; allowed are auto, spectral"):
         make_model(path="fast")
+    with pytest.raises(ValueError, match="rank is 0; at least 1 is allowed"):
+        make_model(rank=0)
 
 
 @pytest.mark.parametrize("call", [FLODE.forward, FLODE.trajectory])
@@ -250,8 +252,10 @@ def test_loading_refuses_what_does_not_fit():
         model.load_parameters(parameters | {"other": torch.ones(1)})
     wrong = parameters | {"encoder.0.bias": torch.ones(8)}
     message = r"'encoder.0.bias' has shape \(8,\), expected \(2, 8\)"
+    before = copy.deepcopy(model.state_dict())
     with pytest.raises(ValueError, match=message):
-        model.load_parameters(wrong)
+        model.load_parameters({name: torch.zeros_like(value) for name, value in wrong.items()})
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
 def test_state_dict_round_trip(tmp_path):

@@ -183,7 +183,11 @@ LONG = {node: [] for node in range(30)}
     ("role", "content", "message"),
     [
         ("allx", python2_pickle(eye(21, 8)), "allx.file: holds ndarray; allowed is a csr_matrix"),
-        ("allx", python2_pickle(eye(21, 8, np.nan), as_sparse=True), r"allx\[0\] is nan; allowed"),
+        (
+            "allx",
+            python2_pickle(eye(21, 8, np.nan), as_sparse=True),
+            r"allx\[0, 0\] is nan",
+        ),
         ("tx", python2_pickle(eye(9, 7), as_sparse=True), r"tx has shape \(9, 7\).*\(any, 8\)"),
         ("tx", python2_pickle(eye(8, 8), as_sparse=True), "9 nodes; allowed are 8, the rows of tx"),
         ("ally", python2_pickle(eye(20, 3)), r"ally has shape \(20, 3\); allowed is \(21, any\)"),
@@ -201,6 +205,8 @@ LONG = {node: [] for node in range(30)}
         ("test_index", b"25\n-3\n", r"test_index.file, line 2: '-3'; allowed are integers from 21"),
         ("test_index", b"25\n20\n", "line 2: '20'; allowed are integers from 21"),
         ("test_index", b"25\nx\n", "line 2: 'x'"),
+        ("test_index", b"9" * 20, f"line 1: '{'9' * 20}'; allowed are integers from 21"),
+        ("test_index", b"9" * 5000, f"line 1: '{'9' * 60}'; allowed"),
         ("test_index", b"", "0 nodes; allowed are 9"),
         ("test_index", b"29\n" * 9, "node 29 is listed twice"),
         (
@@ -324,6 +330,14 @@ def test_a_single_array_is_no_archive(tmp_path):
         ("features", "\n", "\n30\t8\t0\n", "feature 8 is listed; the header allows 0 to 7"),
         ("features", "\n", "\n30\t1\t0.5\n", "line 2: label is '0.5'"),
         ("features", "\n", "\n30\t1\n", "line 2: .* has 2 fields; allowed are 3"),
+        (
+            "features",
+            "\n",
+            "\n30\t1\t99\n",
+            r"file: label\[30\] is 99; allowed are 0 to 30",
+        ),
+        ("features", "\n", f"\n30\t1\t{'9' * 20}\n", "line 2: label is '9{20}'; allowed are int"),
+        ("features", "\n", f"\n30\t{'9' * 5000}\t1\n", "line 2: feature is '9{60}'; allowed"),
     ],
 )
 def test_malformed_text(tmp_path, role, old, new, message):
@@ -379,5 +393,5 @@ def test_edges_of_a_larger_graph_are_refused(tmp_path):
 
 
 def test_sparse_features_must_be_finite():
-    with pytest.raises(RawFileError, match=r"x: features\[1\] is inf"):
+    with pytest.raises(RawFileError, match=r"x: features\[1, 1\] is inf"):
         check_finite("x", "features", sparse.csr_array([[1.0, 0], [0, np.inf]]))

@@ -661,6 +661,9 @@ def test_homophily_ignores_weights_and_stored_zeros():
     assert node_homophily(stored, labels) == 1
     repeated = sparse.coo_array((np.ones(3), ([0, 0, 0], [1, 1, 2])), shape=(3, 3))
     assert node_homophily(repeated, labels) == pytest.approx(0.5)
+    rows = sparse.csr_array((np.ones(3), [1, 1, 2], [0, 3, 3, 3]), shape=(3, 3))
+    assert node_homophily(rows, labels) == pytest.approx(0.5)
+    assert rows.nnz == 3
 
 
 def test_homophily_counts_self_loops():

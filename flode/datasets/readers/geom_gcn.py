@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from flode.datasets.readers.raw import RawFileError, RawGraph
+from flode.datasets.readers.raw import RawFileError, RawGraph, check_range, plain_integer
 from flode.datasets.readers.splits import read_splits
 
 
@@ -48,6 +48,7 @@ def _read_nodes(path: Path) -> tuple[sparse.csr_array, np.ndarray]:
             f" nodes are 0 to {nodes - 1}"
         )
     labels = np.array([rows[node][1] for node in range(nodes)], dtype=np.int64)
+    check_range(path, "label", labels, 0, nodes - 1)
     sets = [np.unique(np.array(rows[node][0], dtype=np.int64)) for node in range(nodes)]
     indices = np.concatenate(sets)
     size = int(indices.max(initial=-1)) + 1
@@ -98,7 +99,7 @@ def _lines(path: Path, num_fields: int) -> tuple[str, Iterator[tuple[str, list[s
 
 
 def _integer(where: str, name: str, field: str) -> int:
-    # Plain digits only: int() would take "1_0", " 1" and "-1" too.
-    if not (field.isascii() and field.isdigit()):
-        raise RawFileError(f"{where}: {name} is {field!r}; allowed are integers from 0")
-    return int(field)
+    number = plain_integer(field)
+    if number is None:
+        raise RawFileError(f"{where}: {name} is {field[:60]!r}; allowed are integers from 0")
+    return number

@@ -14,6 +14,7 @@ from flode.datasets.readers.raw import (
     RawGraph,
     check_finite,
     check_shape,
+    plain_integer,
 )
 from flode.datasets.readers.splits import read_splits
 
@@ -95,8 +96,8 @@ def read_neighbours(path: str | Path, num_nodes: int) -> np.ndarray:
 def _read_test_nodes(path: Path, first: int, listed: int) -> np.ndarray:
     lines = Path(path).read_text(encoding="latin1").splitlines()
     for number, line in enumerate(lines, start=1):
-        digits = line.strip()
-        if not (digits.isascii() and digits.isdigit()) or int(digits) < first:
+        node = plain_integer(line.strip())
+        if node is None or node < first:
             raise RawFileError(
                 f"{path}, line {number}: {line[:60]!r}; allowed are integers from {first}, the"
                 " first node that allx leaves"

@@ -63,6 +63,12 @@ def read_archive(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray
         raise RawFileError(f"{path}: not an npz archive, or damaged ({error})") from error
 
 
+def plain_integer(text: str) -> int | None:
+    """The number that plain digits say, below 10¹⁸; None of anything else, of which ``int`` takes
+    "1_0", " 1" and "-1"."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
 def check_shape(path: Path, name: str, array, shape: Sequence[int | None]) -> None:
     """Refuse an array of another shape; None allows any length."""
     fits = len(array.shape) == len(shape) and all(
@@ -75,14 +81,17 @@ def check_shape(path: Path, name: str, array, shape: Sequence[int | None]) -> No
 
 def check_finite(path: Path, name: str, matrix: np.ndarray | sparse.csr_array) -> None:
     """Refuse features, dense or sparse, that are no finite real numbers."""
+    matrix = matrix.tocoo() if sparse.issparse(matrix) else matrix
     values = matrix.data if sparse.issparse(matrix) else matrix
     if values.dtype.kind not in "biuf":
         raise RawFileError(f"{path}: {name} has dtype {values.dtype}; allowed are real numbers")
     wrong = ~np.isfinite(values)
     if wrong.any():
-        where = np.argwhere(wrong)[0].tolist()
+        first = tuple(np.argwhere(wrong)[0])
+        where = [part[first] for part in matrix.coords] if sparse.issparse(matrix) else first
         raise RawFileError(
-            f"{path}: {name}{where} is {values[tuple(where)]}; allowed are finite numbers"
+            f"{path}: {name}{[int(index) for index in where]} is {values[first]}; allowed are"
+            " finite numbers"
         )
 
 
