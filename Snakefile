@@ -16,7 +16,7 @@ from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import CONFIGURATION
 from flode.experiments.measured import measured_files, measured_statistics
 from flode.experiments.report import Report
-from flode.experiments.validation import ConfigurationError, as_yaml, check_keys
+from flode.experiments.validation import ConfigurationError, as_yaml, check_keys, check_removed
 
 min_version("9.0")
 
@@ -31,10 +31,13 @@ for file in CONFIG:
 
 
 check_keys([*CONFIG, *workflow.config_settings.configfiles])
-update_config(config, as_yaml(workflow.config_settings.config))
-if HERE != Path(workflow.basedir):
-    # The `config:` of a module replaces those files: what it does not say is still as they say.
-    config = completed(config, CONFIG)
+if workflow.modifier.skip_configfile:
+    # The `config:` of a module replaces those files: what it does not say is still as they say. The
+    # command line's `--config` is the outer workflow's.
+    config = completed(as_yaml(config), CONFIG)
+else:
+    update_config(config, as_yaml(workflow.config_settings.config))
+check_removed(config, [*CONFIG, *workflow.config_settings.configfiles])
 SCHEMAS = HERE / "workflow" / "schemas"
 catalogue = Catalogue(config, SCHEMAS)
 shown = Report(catalogue)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from flode import versions
 from flode.experiments.checks import check_figure, check_generated, check_study, check_table
+from flode.experiments.claims import repeated
 from flode.experiments.defaults import located
 from flode.experiments.hyperparameters import DEFAULT, SHORT_NAMES
 from flode.experiments.readings import (
@@ -54,7 +55,7 @@ class Catalogue(Variants):
                 " folder of run files, <variant>/<configuration>/splits-<first>-<last>.json"
             )
         super().__init__(config, Schema(Path(schemas) / "hyperparameters.schema.yaml"))
-        self.config["tables"] = self._named_columns()
+        self.config["tables"] = self._completed_tables()
         check_generated(self)
         for search in config["searches"]:
             self.search_runs(search)
@@ -275,10 +276,14 @@ class Catalogue(Variants):
         """Run files of several runs."""
         return [path for run in runs for path in self.run_files(run)]
 
-    def _named_columns(self) -> dict:
-        """Tables whose columns have the names of their runs' files."""
+    def _completed_tables(self) -> dict:
+        """Tables whose columns have the names of their runs' files, and claims each of their
+        checks."""
         tables = copy.deepcopy(self.config["tables"])
         for table, spec in tables.items():
+            for claim, entry in spec.get("claims", {}).items():
+                where = f"tables.{table}.claims.{claim}"
+                entry["checks"] = [one for each in entry["checks"] for one in repeated(each, where)]
             for subtable in spec.get("subtables", {}).values():
                 for column in subtable.get("columns", {}).values():
                     variant = column["variant"]

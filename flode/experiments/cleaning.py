@@ -27,8 +27,8 @@ _TOP = "."
 #: Where Snakemake notes, a name a line, which files its running calls read and make.
 LOCKS = Path(".snakemake/locks")
 
-#: What the rule that cleans writes meanwhile.
-_OWN_LOG = ("logs", Path("clean.log"))
+#: Logs that are left: what the rule that cleans writes meanwhile, and those of raw files.
+_OTHER_LOG = re.compile(r"logs/(clean\.log|download/.*)")
 
 
 def computed_files(catalogue: Catalogue) -> dict[str, str]:
@@ -60,8 +60,13 @@ def computed_files(catalogue: Catalogue) -> dict[str, str]:
         "figures": rf"{names['figures']}\.(pdf|svg|csv)",
         "report": rf"({pages})\.html",
         "logs": "|".join(rf"{stage}/{name}\.log" for stage, name in stages.items())
-        + rf"|partial\.log|report/(summary|report|{pages})\.log",
+        + rf"|partial\.log|collect\.log|generated\.log|report/(summary|report|{pages})\.log",
         "benchmarks": rf"factors/{variant}\.tsv|runs/{run}\.tsv",
+        # Raw files that are generated, not fetched: outside a quick run there are none.
+        "generated": one_of(
+            str(Path(file).relative_to(catalogue.generated_raw_folder))
+            for file in catalogue.generated_raw_files()
+        ),
         _TOP: r"summary\.rst|report\.html",
     }
 
@@ -145,7 +150,7 @@ def remove_computed(results: str | Path, patterns: Mapping[str, str]) -> int:
             if re.fullmatch(pattern, name.as_posix()):
                 _remove(path, Path(results))
                 removed += 1
-            elif folder != _TOP and (folder, name) != _OWN_LOG:
+            elif folder != _TOP and not _OTHER_LOG.fullmatch(f"{folder}/{name.as_posix()}"):
                 left.append(path)
     logger.info("%s: files removed: %d", results, removed)
     if left:

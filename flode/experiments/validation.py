@@ -130,6 +130,43 @@ def without_removed(value, named: bool = False):
     return value
 
 
+def check_removed(config: Mapping, files: Iterable[str | Path]) -> None:
+    """Refuse the removal of a named entry that no configuration file has: its name is misspelt.
+
+    Args:
+        config: the merged configuration, where removed entries are null.
+        files: configuration files.
+
+    Raises:
+        ConfigurationError: naming the entry.
+    """
+    given = [yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {} for file in files]
+    for *above, name in _removed(config):
+        known = {key for one in given for key in _entry(one, above)}
+        if name not in known:
+            raise ConfigurationError(
+                f"configuration: {'.'.join(above)}.{name} is null, which removes an entry, but"
+                f" there is none of this name{did_you_mean(str(name), map(str, known))}"
+            )
+
+
+def _removed(value, named: bool = False) -> Iterable[list]:
+    """Paths of the entries that `without_removed` leaves out."""
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            if named and entry is None:
+                yield [key]
+            for path in _removed(entry, key in _ENTRIES):
+                yield [key, *path]
+
+
+def _entry(config, path: Iterable) -> Iterable:
+    """The keys of a configuration's mapping at this place; none where it has no such mapping."""
+    for key in path:
+        config = config.get(key, {}) if isinstance(config, Mapping) else {}
+    return config if isinstance(config, Mapping) else ()
+
+
 def _not_for_json(value, where: str, key: str = "") -> Iterable[str]:
     """What YAML has and JSON Schema lets pass: keys that are no text, as an unquoted 0.10 is the
     number 0.1; NaN and infinities."""

@@ -10,7 +10,7 @@ import pandas as pd
 from flode.reporting.layout import Column, parse_options
 from flode.reporting.published import NOTHING, Published, cells
 from flode.reporting.records import Runs
-from flode.reporting.search import best_configuration
+from flode.reporting.search import best_configuration, comparable
 from flode.reporting.tidy import (
     Reasons,
     Record,
@@ -89,8 +89,8 @@ def ablation_table(
                         check_metric(record, run.metric, run)
                     _measure(record, metric, cell, run)
                     if run and metric == "num_layers" and not suffix:
-                        validation = run.score("validation").mean
-                        best = f"best of {len(candidates)} by validation, {validation:.2f} %"
+                        validation = comparable(variant, candidates, runs)[one].score("validation")
+                        best = f"best of {len(candidates)} by validation, {validation.mean:.2f} %"
                         add_note(record, best)
                     records.append(record)
     return tidy_frame(records)

@@ -15,7 +15,7 @@ from flode.reporting.frequency import no_lambda_1
 from flode.reporting.layout import DEFAULT, Column, Subtable
 from flode.reporting.published import DISAGREE, Published, cells
 from flode.reporting.records import Runs
-from flode.reporting.search import best_configuration
+from flode.reporting.search import best_configuration, comparable
 from flode.reporting.statistics import Statistics
 from flode.reporting.tidy import (
     Reasons,
@@ -109,10 +109,11 @@ def _chosen(readings: Mapping[str, Mapping], runs: RunsByKey) -> dict[str, str]:
         return {}
     best = best_configuration(variant, configurations, runs)
     remarks = {}
-    for one in configurations:
-        if not runs[variant, one].diverged:
-            mean = runs[variant, one].score("validation").mean
-            remarks[one] = f"validation {mean:.2f} %" + (f", {CHOSEN}" if one == best else "")
+    for one, own in comparable(variant, configurations, runs).items():
+        score = own.score("validation")
+        fewer = f" of {score.n} splits" if score.n < len(runs[variant, one].records) else ""
+        chosen = f", {CHOSEN}" if one == best else ""
+        remarks[one] = f"validation {score.mean:.2f} %{fewer}{chosen}"
     return remarks
 
 

@@ -243,6 +243,8 @@ class _Partial:
         return own if Path(own).exists() else measured_statistics(self.catalogue, variant)
 
     def _reason(self, variant: str) -> str:
+        if self.whole:  # asked for by itself, not after trainings that failed
+            return "not trained yet"
         missing = [path for path in self.catalogue.raw_files(variant) if not Path(path).exists()]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

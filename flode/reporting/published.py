@@ -22,6 +22,9 @@ FLODE = "FLODE"
 #: What a printed ± may be: a population standard deviation, its standard error, or unknown.
 ERROR_KINDS = ("std", "standard error", "")
 
+#: In a note: the number is of the paper's program, for comparison.
+NOT_IN_PAPER = "not in the paper"
+
 #: In a note: the paper gives two values for this cell.
 DISAGREE = "published values disagree"
 

@@ -24,7 +24,7 @@ from flode.reporting.tidy import (
     new_record,
     tidy_frame,
 )
-from flode.reporting.verdicts import QUICK_RUN, place_verdict
+from flode.reporting.verdicts import HIGHER, LOWER, QUICK_RUN, place_verdict
 
 T = TypeVar("T")
 
@@ -183,6 +183,8 @@ def _records(
     quick = run is not None and run.quick
     verdict = QUICK_RUN if quick else place_verdict(place, tied + 1, published, disagrees)
     measure(flode, score, verdict)
+    if verdict in (HIGHER, LOWER):
+        add_note(flode, f"{ordinal(published)} in the paper")
     best = [entry.record for entry in entries[:marked]]
     if better is None:
         for record in best:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,17 @@ class Runs:
     def score(self, subset: str = "test") -> Summary:
         """The metric over the splits, in percent; ``subset``: train, validation or test."""
         return summarise([100.0 * record[subset] for record in self.records])
+
+    @property
+    def splits(self) -> set[int]:
+        """Those that there are records of."""
+        return {record["split"] for record in self.records}
+
+    def of_splits(self, splits: Set[int]) -> Runs:
+        """The records of these splits alone."""
+        return replace(
+            self, records=tuple(record for record in self.records if record["split"] in splits)
+        )
 
     def setting(self, key: str) -> float:
         """The hyperparameter ``key``, a number.

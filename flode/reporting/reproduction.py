@@ -10,7 +10,8 @@ import pandas as pd
 
 from flode.reporting.ablation import AS_PUBLISHED
 from flode.reporting.fragments import assemble
-from flode.reporting.published import FLODE
+from flode.reporting.plain import digits_of
+from flode.reporting.published import FLODE, NOT_IN_PAPER
 from flode.reporting.tables import LEARNED
 from flode.reporting.tidy import Reasons, read_table
 from flode.reporting.typeset import blocks_beside, escape, fixed, tabular
@@ -20,6 +21,7 @@ from flode.reporting.verdicts import (
     LOWER,
     MEAN_RULE,
     NOT_RUN,
+    PLACE_RULE,
     QUICK_RULE,
     QUICK_RUN,
     REPRODUCED,
@@ -43,7 +45,8 @@ def _judged(kind: str, frame: pd.DataFrame) -> pd.Series:
             & frame["column"].str.endswith(AS_PUBLISHED)
             & (frame["column"] != f"layers{AS_PUBLISHED}")
         )
-    return published
+    # A datasets table has counts of the paper's program too.
+    return published & ~frame["note"].str.contains(NOT_IN_PAPER, regex=False)
 
 
 def load_tables(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
@@ -76,7 +79,13 @@ def reproduction_table(
     if not parts:
         wanted = ", ".join(spec["tables"])
         raise ValueError(f"table {name!r}: none of its tables is there; allowed: {wanted}")
-    return pd.concat(parts, ignore_index=True)
+    numbers = pd.concat(parts, ignore_index=True)
+    # The paper prints the λ₁ of a graph once, in the header of the one table.
+    twice = pd.Series(False, index=numbers.index)
+    if "frequency_dominance" in spec["tables"].values():
+        datasets = [table for table, kind in spec["tables"].items() if kind == "datasets"]
+        twice = numbers["table"].isin(datasets) & (numbers["metric"] == "lambda_1")
+    return numbers[~twice].reset_index(drop=True)
 
 
 def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False) -> str:
@@ -91,7 +100,8 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
     blocks = [blocks_beside([("(a) Verdicts on the published numbers.", counts)])]
     missed = frame[frame["verdict"].isin([HIGHER, LOWER])]
     if len(missed):
-        listed = [_missed(cell) for cell in missed.head(MAX_LISTED).itertuples(index=False)]
+        digits, cells = digits_of(frame), missed.head(MAX_LISTED).itertuples(index=False)
+        listed = [_missed(cell, digits[cell.table, cell.metric]) for cell in cells]
         labels = ("number", "measured", "published", "verdict")
         text = tabular("", labels, [listed])
         blocks.append(blocks_beside([("(b) Numbers that were not reproduced.", text)]))
@@ -101,6 +111,7 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
         f"measured are reproduced, of {len(frame)} published.",
         escape(MEAN_RULE) + ".",
         escape(EXACT_RULE) + ".",
+        *([escape(PLACE_RULE) + "."] if "ranking" in spec["tables"].values() else []),
     ]
     unjudged = [
         f"{len(measured)} of the {len(frame)} numbers published for FLODE stand beside a measured "
@@ -129,9 +140,8 @@ def verdict_counts(frame: pd.DataFrame, verdicts: Sequence[str]) -> list[str]:
     return [str(counts.get(verdict, 0)) for verdict in verdicts]
 
 
-def _missed(cell: Any) -> list[str]:
+def _missed(cell: Any, digits: int) -> list[str]:
     place = f"{cell.subtable}, {cell.row}, {cell.column.removesuffix(AS_PUBLISHED)}"
-    digits = 2 if cell.unit == "%" else 4
     values = ((cell.mean, cell.std), (cell.published_mean, cell.published_std))
     texts = [fixed(mean, std, digits, digits) for mean, std in values]
     return [escape(cell.table), escape(place), *texts, escape(cell.verdict)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from flode.experiments.hyperparameters import DEFAULT
-from flode.reporting.records import summarise
+from flode.reporting.records import Runs, summarise
 from flode.reporting.verdicts import QUICK_RUN
 
 #: Columns after the variant's and those of the hyperparameters searched.
@@ -27,9 +27,10 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
     Returns:
         DataFrame with ``variant``, a column for each hyperparameter searched, ``configuration, n,
         validation_mean, validation_std, test_mean, test_std, mean_epochs, chosen, configured,
-        note, runs``; metrics in percent, population standard deviations. The first of equal
-        candidates is chosen, and ``configured`` marks the variant's default. Test metrics are
-        shown, and have no part in the choice. A candidate that diverged has no metrics.
+        note, runs``; metrics in percent, population standard deviations. Candidates are compared
+        on the splits that all of them have, the first of equal ones is chosen, and ``configured``
+        marks the variant's default. Test metrics are shown, and have no part in the choice. A
+        candidate that diverged has no metrics.
     """
     rows = []
     for variant, by_configuration in candidates.items():
@@ -63,10 +64,18 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
 
 def best_configuration(variant: str, configurations: Iterable[str], runs: Mapping) -> str | None:
     """The configuration of the best mean validation metric, the first of equal ones; None if the
-    training of each diverged."""
+    training of each diverged, or they have no split in common."""
     means = {
         configuration: found.score("validation").mean
-        for configuration in configurations
-        if not (found := runs[variant, configuration]).diverged
+        for configuration, found in comparable(variant, configurations, runs).items()
     }
     return max(means, key=means.__getitem__) if means else None
+
+
+def comparable(variant: str, configurations: Iterable[str], runs: Mapping) -> dict[str, Runs]:
+    """The runs of configurations that have a result, on the splits that all of these have: means
+    over different splits are not compared. Empty where they have none in common."""
+    found = {one: runs[variant, one] for one in configurations}
+    found = {one: own for one, own in found.items() if not own.diverged}
+    shared = set.intersection(*(own.splits for own in found.values())) if found else set()
+    return {one: own.of_splits(shared) for one, own in found.items()} if shared else {}

@@ -13,10 +13,11 @@ from flode.datasets.registry import FORMATS, Variant
 from flode.experiments.catalogue import Run
 from flode.experiments.defaults import FILES
 from flode.experiments.hyperparameters import SHORT_NAMES
-from flode.experiments.validation import ConfigurationError, as_yaml, check_keys
+from flode.experiments.validation import ConfigurationError, as_yaml, check_keys, check_removed
 from tests.configuration import ROOT, SCHEMAS, TINY, catalogue, configuration
 
 VARIANT = "dsbm-alpha0.1-beta0.05"
+DEFAULTS = [ROOT / "config" / name for name in FILES]
 
 
 def test_the_repository_is_configured_well():
@@ -468,3 +469,32 @@ def test_hyperparameter_schema_and_names_hold_the_same_keys():
 
 def test_the_tiny_overlay_of_the_tests_fits():
     assert catalogue(TINY).num_splits(VARIANT) == 2
+
+
+REMOVALS = {
+    "tables": ({"ablaton": None}, r"tables\.ablaton is null.* \(did you mean 'ablation'\?\)"),
+    "variants": ({"coraa": None}, r"variants\.coraa is null.*did you mean 'cora'"),
+    "searches": ({"alternative": None}, r"searches\.alternative is null"),
+}
+
+
+@pytest.mark.parametrize("group", REMOVALS)
+def test_a_removal_of_what_is_not_there_is_refused(group):
+    entries, message = REMOVALS[group]
+    with pytest.raises(ConfigurationError, match=message):
+        check_removed(configuration({group: entries}), DEFAULTS)
+
+
+def test_a_nested_removal_is_looked_for_in_its_place():
+    subtables = {"rounding": None, "dsbm": {"rows": {"α* = 0.1, β* = 0.2": None}}}
+    overlay = {"tables": {"discrepancies": {"subtables": subtables}}, "data": {"mirror": None}}
+    check_removed(configuration(overlay), DEFAULTS)
+    subtables["dsbm"]["rows"]["α* = 1"] = None
+    with pytest.raises(ConfigurationError, match=r"subtables\.dsbm\.rows\.α\* = 1 is null"):
+        check_removed(configuration(overlay), DEFAULTS)
+
+
+def test_what_another_file_adds_may_be_removed(tmp_path):
+    file = tmp_path / "own.yaml"
+    file.write_text("variants: {own: {dataset: cora}}\n")
+    check_removed(configuration({"variants": {"own": None}}), [*DEFAULTS, file])

@@ -3,8 +3,10 @@
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+import yaml
 
 from flode.experiments.catalogue import Run
 from flode.experiments.cleaning import (
@@ -82,6 +84,16 @@ def test_a_folder_without_strange_files_is_empty_afterwards(tmp_path):
     put(tmp_path, *computed())
     remove_computed(tmp_path, computed_files(catalogue()))
     assert not list(tmp_path.iterdir())
+
+
+def test_generated_raw_files_go_with_what_was_made_of_them(tmp_path, caplog):
+    found = catalogue(yaml.safe_load((ROOT / "config" / "quick.yaml").read_text("utf-8")))
+    generated = [str(Path(path).relative_to(found.results)) for path in found.generated_raw_files()]
+    fetched = "logs/download/planetoid/data/ind.cora.graph.log"
+    put(tmp_path, *generated, "logs/generated.log", "logs/collect.log", fetched)
+    remove_computed(tmp_path, computed_files(found))
+    assert len(generated) > 10 and files(tmp_path) == {fetched}
+    assert "does not make" not in caplog.text
 
 
 def test_half_written_files_of_killed_jobs_go(tmp_path):

@@ -221,7 +221,9 @@ def make(folder, found, contents=(), reports=(), reasons=None, name="own"):
     """The table from these runs and statistics: its frame and its text."""
     files = []
     for content in contents:
-        path = folder / "runs" / content["variant"] / content["configuration"] / "splits-0-9.json"
+        splits = [record["split"] for record in content["records"]]
+        name_of_file = f"splits-{min(splits)}-{max(splits)}.json"
+        path = folder / "runs" / content["variant"] / content["configuration"] / name_of_file
         files.append((path, content))
     files += [(folder / "statistics" / f"{one['variant']}.json", one) for one in reports]
     for path, content in files:
@@ -256,6 +258,22 @@ def test_a_verdict_on_each_reading_and_the_choice_by_validation(tmp_path):
     line = next(line for line in tex.splitlines() if "46.80" in line)
     assert "Cora: accuracy" in line and "& text &" in line and line.endswith(r"lower \\")
     assert r"77.90$\pm$0.29$^\ast$" in tex and r"46.80$\pm$0.29$^\ast$" not in tex
+
+
+def test_readings_are_compared_on_the_splits_that_all_have(tmp_path):
+    """Of six splits the one reading is better, of its ten the other."""
+    whole, part = cora(77.9, validation=0.8), cora(46.8, "layers=4", 0.805)
+    for record in whole["records"][6:]:
+        record["validation"] = 0.9
+    part["records"] = part["records"][:6]
+    frame, _ = make(tmp_path, catalogue(own(tmp_path)), [whole, part])
+    assert list(frame["n"]) == [6, 10]
+    assert frame.loc["text", "note"].endswith("Section 2; validation 80.50 %, best by validation")
+    assert frame.loc["other", "note"].endswith("Section 2; validation 80.00 % of 6 splits")
+    part["records"] = cora(46.8, "layers=4", 0.805)["records"][6:]
+    whole["records"] = whole["records"][:6]
+    frame, _ = make(tmp_path, catalogue(own(tmp_path)), [whole, part])
+    assert not frame["note"].str.contains("validation").any()
 
 
 def test_two_published_values_are_judged_one_by_one(tmp_path):

@@ -119,7 +119,7 @@ def test_the_reproduction_counts_no_success(tmp_path):
     tex = out[1].read_text().replace("Is the paper reproduced?", "")
     for word in ("reproduced", "higher", "lower", "Welch"):
         assert word not in tex, word
-    assert "6 of the 8 numbers published for FLODE stand beside a measured one" in tex
+    assert "8 of the 10 numbers published for FLODE stand beside a measured one" in tex
 
 
 def test_claims_of_a_quick_run_are_not_judged(tmp_path):

@@ -111,7 +111,8 @@ def test_another_model_in_a_place_is_told(tmp_path):
     cora = column(tidy(tmp_path, {"cora": [0.83, 0.83]}), "Cora")
     assert list(cora.index) == ["1st: FLODE", "2nd: GREAD", "3rd: GRAFF"]
     assert cora.loc["1st: FLODE", "verdict"] == "higher"
-    assert cora.loc["1st: FLODE", "note"] == "in this place the paper has GREAD, 82.0"
+    note = "in this place the paper has GREAD, 82.0; 2nd in the paper"
+    assert cora.loc["1st: FLODE", "note"] == note
     assert cora.loc["2nd: GREAD", "note"] == "in this place the paper has FLODE, 81.5"
     assert cora.loc["3rd: GRAFF", "note"] == ""
 

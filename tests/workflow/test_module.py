@@ -71,6 +71,17 @@ def test_all_targets_of_the_module_are_there(example):
     assert "flode_table" in run(example, "-n", "results/tables/node_classification.tex")
 
 
+def test_the_command_lines_configuration_is_the_outer_workflows(example):
+    assert "flode_train" in run(example, "-n", "--config", "other=1")
+    whole = run(example, "-n", "--config", "flode={training: {splits_per_job: 2}}")
+    assert "flode_train" in whole
+    for value, words in [
+        ("{trainin: {}}", "unknown key 'trainin' (did you mean 'training'?)"),
+        ("{tables: {dsbn: null}}", "tables.dsbn is null"),
+    ]:
+        assert words in run(example, "-n", "--config", f"flode={value}", check=False)
+
+
 def test_a_module_without_a_configuration_is_the_workflow_as_it_is(example):
     change(example, '    config:\n        config["flode"]', "    skip_validation:\n        True")
     (example / "config.yaml").write_text("{}\n")

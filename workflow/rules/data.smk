@@ -49,7 +49,8 @@ rule build_graph:
     resources:
         mem_mb=2000,
         runtime=10,
-        # No parameter: a graph is built with all splits of its files, and fewer need no new one.
+        # No parameter: a graph is built with all splits of its files, so that fewer of one file
+        # need no new graph; where each split is a file, the settings say which there are.
         splits=lambda wildcards: catalogue.num_splits(wildcards.variant),
     params:
         settings=lambda wildcards: catalogue.graph_settings(wildcards.variant),
