@@ -81,7 +81,11 @@ def claims_table(
     for claim, entry in spec["claims"].items():
         for check in entry["checks"]:
             ((operator, sides),) = check.items()
-            left, right = (_value(sources, side, f"{name}: {claim}") for side in sides)
+            where = f"{name}: {claim}"
+            left, right = (
+                _value(sources, sides[0], where),
+                _value(sources, sides[1], where, sides[0]),
+            )
             record = dict.fromkeys(TABLE_COLUMNS, "")
             record |= {"table": name, "subtable": entry["source"], "row": claim, "metric": "claim"}
             record |= dict.fromkeys(("mean", "std", "n", "published_mean", "published_std"))
@@ -101,12 +105,15 @@ def claims_table(
     return tidy_frame(records)
 
 
-def _value(sources: Mapping[str, pd.DataFrame], side: Any, where: str) -> _Value:
+def _value(
+    sources: Mapping[str, pd.DataFrame], side: Any, where: str, beside: Any = None
+) -> _Value:
+    """One side of a check, its words those that tell it from what it stands beside."""
     if isinstance(side, (int, float)):
         return _Value(float(side), f"{side:g}")
-    found = _cell(sources, side, where)
+    found = _cell(sources, side, where, beside)
     if "minus" in side and found.number is not None:
-        other = _cell(sources, side | side["minus"], where)
+        other = _cell(sources, side | side["minus"], where, side)
         number = None if other.number is None else found.number - other.number
         runs = ";".join(filter(None, [found.runs, other.runs]))
         words, quick = f"{found.words} minus {other.words}", found.quick or other.quick
@@ -114,8 +121,10 @@ def _value(sources: Mapping[str, pd.DataFrame], side: Any, where: str) -> _Value
     return found
 
 
-def _cell(sources: Mapping[str, pd.DataFrame], side: Mapping[str, Any], where: str) -> _Value:
-    words = " ".join(str(value) for value in side["where"].values())
+def _cell(
+    sources: Mapping[str, pd.DataFrame], side: Mapping[str, Any], where: str, beside: Any = None
+) -> _Value:
+    words = _words(side, beside)
     column = side.get("value", "mean")
     if column != "mean":  # what is published is not shown as if it were measured
         words += " (published)" if column == "published_mean" else f" ({column})"
@@ -127,7 +136,7 @@ def _cell(sources: Mapping[str, pd.DataFrame], side: Mapping[str, Any], where: s
             raise ValueError(f"{where}: {side['source']} has no column {key!r}")
         frame = frame[frame[key] == value]
     if frame.empty and is_quick(sources[side["source"]]):  # an overlay may leave points out
-        return _Value(None, words, missing=f"the quick run has no {words}", quick=True)
+        return _Value(None, words, missing=f"the quick run has no {_words(side)}", quick=True)
     if len(frame) != 1:
         raise ValueError(
             f"{where}: {len(frame)} rows of {side['source']} have {dict(side['where'])}; "
@@ -143,9 +152,18 @@ def _cell(sources: Mapping[str, pd.DataFrame], side: Mapping[str, Any], where: s
             f"{where}: {column} of {side['source']} is {row[column]!r}; allowed: a number"
         ) from None
     runs, note = row.get("runs"), row.get("note")
-    missing = f"{side['source']} has no {column} of {words}" if number is None else ""
+    missing = f"{side['source']} has no {column} of {_words(side)}" if number is None else ""
     quick = isinstance(note, str) and QUICK in note
     return _Value(number, words, runs if isinstance(runs, str) else "", missing, quick)
+
+
+def _words(side: Mapping[str, Any], beside: Any = None) -> str:
+    """Where the number stands; beside another, only what differs, if anything does."""
+    own = side["where"]
+    if isinstance(beside, Mapping) and beside["source"] == side["source"]:
+        other = beside["where"]
+        own = {key: value for key, value in own.items() if other.get(key) != value} or own
+    return " / ".join(map(str, own.values()))
 
 
 def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False) -> str:

@@ -52,6 +52,7 @@ class _Row:
     name: str
     cells: Sequence[_Cell]
     chosen: bool = False
+    again: bool = False  # the name stands in a row above, and is only searched for here
 
 
 @dataclass(frozen=True)
@@ -155,13 +156,11 @@ def _list(frame: pd.DataFrame, spec: Mapping[str, Any]) -> list[_Block]:
     """A row a cell."""
     digits = digits_of(frame)
     if spec["kind"] == "claims":
-        rows = [
-            _Row(
-                cell.row,
-                [_Cell(cell.subtable), _Cell(cell.column), _Cell(cell.note), _verdict(cell)],
-            )
-            for cell in frame.itertuples(index=False)
-        ]
+        rows, before = [], None
+        for cell in frame.itertuples(index=False):
+            again, before = cell.row == before, cell.row
+            cells = [_Cell("" if again else cell.subtable), _Cell(cell.column), _Cell(cell.note)]
+            rows.append(_Row(cell.row, [*cells, _verdict(cell)], again=again))
         return [_Block("", ["claim", "where", "check", "values", "verdict"], rows)]
     rows = [
         _Row(

@@ -10,23 +10,23 @@ import pandas as pd
 
 from flode.reporting.verdicts import NOT_RUN
 
-Digits = Mapping[tuple[str, str], int]
+#: Digits after the point, by table, subtable and metric.
+Digits = Mapping[tuple[str, str, str], int]
 
 _PERCENT_DIGITS = 2
 _DIGITS = 4
 
 
 def digits_of(frame: pd.DataFrame) -> Digits:
-    """Digits after the point of each (table, metric): as many as the paper prints at most."""
-    found: dict[tuple[str, str], int] = {}
+    """As many as the paper prints at most."""
+    found: dict[tuple[str, str, str], int] = {}
     published = frame[frame["published_mean"].notna()]
-    for table, metric, value in published[["table", "metric", "published_mean"]].itertuples(
-        index=False
-    ):
+    columns = ["table", "subtable", "metric", "published_mean"]
+    for *place, value in published[columns].itertuples(index=False):
         printed = max(0, -int(Decimal(repr(float(value))).as_tuple().exponent))
         if float(value).is_integer():  # read from text, 98.0 and 98 are one number
             printed = 0
-        found[table, metric] = max(found.get((table, metric), 0), printed)
+        found[tuple(place)] = max(found.get(tuple(place), 0), printed)
     return found
 
 
@@ -52,7 +52,8 @@ def place_text(cell: Any) -> str:
 def _number(mean: float, std: float, cell: Any, digits: Digits) -> str:
     if pd.isna(std) and float(mean).is_integer():
         return f"{int(mean):,}"
-    places = digits.get((cell.table, cell.metric), _PERCENT_DIGITS if cell.unit == "%" else _DIGITS)
+    default = _PERCENT_DIGITS if cell.unit == "%" else _DIGITS
+    places = digits.get((cell.table, cell.subtable, cell.metric), default)
     if pd.isna(std):
         # A setting such as a learning rate is exact; other numbers are cut as the paper's are.
         if f"{mean:.{places}f}" == f"{0:.{places}f}" or float(f"{mean:.{places}f}") == mean:

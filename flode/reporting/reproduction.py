@@ -101,7 +101,7 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
     missed = frame[frame["verdict"].isin([HIGHER, LOWER])]
     if len(missed):
         digits, cells = digits_of(frame), missed.head(MAX_LISTED).itertuples(index=False)
-        listed = [_missed(cell, digits[cell.table, cell.metric]) for cell in cells]
+        listed = [_missed(cell, digits[cell.table, cell.subtable, cell.metric]) for cell in cells]
         labels = ("number", "measured", "published", "verdict")
         text = tabular("", labels, [listed])
         blocks.append(blocks_beside([("(b) Numbers that were not reproduced.", text)]))

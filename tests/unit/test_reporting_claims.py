@@ -66,7 +66,7 @@ def test_a_check_compares_what_was_measured(check, verdict, note):
 def test_the_runs_of_a_check_are_named():
     frame = judge({"less": [drop("FLODE"), 5]})
     assert frame["runs"].item() == "a.json;b.json"
-    assert frame["column"].item() == "FLODE 0.1 minus FLODE 0.05 less than 5"
+    assert frame["column"].item() == "FLODE / 0.1 minus 0.05 less than 5"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_what_is_published_is_said_to_be():
     frame = judge(
         {"at_least": [cell("FLODE", "0.1"), cell("MagNet", "0.1", value="published_mean")]}
     )
-    assert frame["column"].item() == "FLODE 0.1 at least MagNet 0.1 (published)"
+    assert frame["column"].item() == "FLODE / 0.1 at least MagNet (published)"
     tex = render_claims(frame, {"caption": "", "label": ""})
     assert "Baselines are as published" in tex and "measured means" not in tex
 
@@ -161,7 +161,7 @@ def test_a_check_that_is_not_run_says_why_and_one_of_a_quick_run_too():
         {"greater": [{"source": "gone", "where": {"x": 4}}, 5]},
         {"greater": [cell("lost", "0.1"), 5]},
     )
-    assert frame["note"].tolist() == ["gone was not made", "t has no mean of lost 0.1"]
+    assert frame["note"].tolist() == ["gone was not made", "t has no mean of lost / 0.1"]
     quick = {"t": TABLE.assign(note="quick run")}
     spec = {"claims": {"a": {"source": "b", "checks": [{"less": [cell("FLODE", "0.1"), 5]}]}}}
     assert "quick run" in claims_table("claims", spec, quick)["note"].item()
