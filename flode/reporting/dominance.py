@@ -47,7 +47,7 @@ def printed_spectrum(run: Runs, record: Mapping[str, Any]) -> np.ndarray:
 def frequency_dominance(run: Runs, lambda_1: float, quantity: str = "FD") -> Summary:
     """``FD = λ_K(W) f_α(λ₁(L)) − λ₁(W)`` over the splits (paper, Theorem 5.5 for ``x' = −L^α x W``
     and, with imaginary parts of W, ``x' = i L^α x W``): negative where the largest frequency
-    dominates.
+    dominates. That is said of the ODE, and of α > 0: see `predicted_high` for others.
 
     Args:
         run: of a model with shared weights.

@@ -60,7 +60,8 @@ def virtual_edge_bound(
     (i, j), and on [−‖L‖, ‖L‖] ``sign(t)|t|^α − t`` has a modulus of continuity below
     ``2(t/2)^α``, so that by Jackson's theorem (E_n ≤ ω(π/(n + 1)) on [−1, 1]) ``2(π‖L‖/(2d))^α``
     bounds the entry. That is no more than the printed bound for α up to 0.95, and beyond it
-    ``2(π‖L‖/(2d))^α − π‖L‖/d`` is.
+    ``2s^α − 2s`` is, the modulus of continuity itself, with s the smaller of ``π‖L‖/(2d)`` and
+    where it is largest, ``α^(1/(1−α)) ‖L‖``.
     With directed distances it can fail: a virtual edge does not see how long a detour is.
 
     Args:

@@ -59,7 +59,13 @@ def test_what_the_study_holds(frame):
 
 
 def test_limits_are_given_and_reached_where_the_theorem_speaks(frame):
-    assert frame[frame["graph"] == "Cycle"]["limit"].isna().all()
+    cycle = frame[frame["graph"] == "Cycle"]
+    # Its lowest frequency is real, its highest a pair: of a directed graph, α = 1 alone.
+    spoken = cycle[(cycle["alpha"] == 1) & (cycle["panel"] == "negative")]
+    assert cycle.drop(spoken.index)["limit"].isna().all()
+    limit = spoken["limit"].iloc[0]
+    assert (spoken["limit"] == limit).all() and 0 < limit < 0.1
+    np.testing.assert_allclose(spoken[spoken["t"] == 10]["energy"], limit, atol=1e-3)
     path = frame[frame["graph"] == "Path"]
     limits = {
         key: set(part["limit"].round(9)) for key, part in path.groupby(["panel", path["alpha"] > 0])
@@ -146,9 +152,10 @@ def test_the_figure(frame):
     for ax in fig.axes[:2]:  # two limits: of positive and of negative exponents
         assert len(ax.lines) == 2 + 3 * 2
         assert not ax.texts
-    for ax in fig.axes[2:]:
-        assert len(ax.lines) == 3 * 2
-        assert [text.get_text() for text in ax.texts] == ["no theorem applies"]
+    said = [r"a theorem at $\alpha = 1$ only", "no theorem applies"]
+    for ax, limits, words in zip(fig.axes[2:], (1, 0), said, strict=True):
+        assert len(ax.lines) == limits + 3 * 2
+        assert [text.get_text() for text in ax.texts] == [words]
     (legend,) = fig.legends
     names = [text.get_text() for text in legend.get_texts()]
     assert names == [

@@ -1,6 +1,8 @@
 """Statements of the paper on dynamics that fail as printed: a counterexample of each, beside what
 holds. `test_theory_dynamics` tests them under the conditions where they hold."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -81,6 +83,40 @@ def test_a_gcn_on_a_graph_of_even_period_does_not_oversmooth():
     for _ in range(200):
         x = laplacian @ x
     assert normalized_dirichlet_energy(laplacian, x) > 0.05
+
+
+# Lemmas of the appendix ---------------------------------------------------------------------------
+
+
+def test_a_normalised_state_need_not_converge_though_its_energy_does():
+    """thm:dominant_frequency: norming takes the modulus of exp(−tλ), not its phase. x' = i L x w on
+    an edge, w = 1 − i: the normalised state goes round."""
+    dynamics = Dynamics.of(factorize(symmetrically_normalize(EDGE)), np.ones((2, 1)), 1)
+    times = 50 + np.pi / 2 * np.arange(3)
+    states = dynamics.exact(np.array([1 - 1j]), times, "schroedinger")
+    assert dynamics.energies(states) == pytest.approx(np.zeros(3), abs=1e-9)
+    states = states / np.linalg.norm(states, axis=(1, 2), keepdims=True)
+    assert np.allclose(states[1], 1j * states[0]) and np.allclose(states[2], -states[0])
+
+
+def test_powers_of_a_jordan_block_need_all_terms_of_its_chain():
+    """thm:spectral_decomposition_matrix_power_directed prints i ≤ min{k_l, n − 1} and c_l^j; with
+    i ≤ k_l and c_l^i it holds."""
+    laplacian, start = np.array([[0.5, 1.0], [0.0, 0.5]]), np.array([0.0, 1.0])
+    chain, coefficients = np.eye(2), start  # ψ¹, ψ² and c¹, c²
+
+    def expansion(n, last, coefficient):
+        return sum(
+            comb(n, i - j) * 0.5 ** (n - i + j) * coefficient(i, j) * chain[j - 1]
+            for i in range(1, last + 1)
+            for j in range(1, i + 1)
+        )
+
+    for n in (1, 2, 3):
+        expected = np.linalg.matrix_power(laplacian, n) @ start
+        assert expansion(n, 2, lambda i, j: coefficients[i - 1]) == pytest.approx(expected)
+        printed = expansion(n, min(2, n - 1), lambda i, j: coefficients[j - 1])
+        assert not np.allclose(printed, expected)
 
 
 # Limits of exact solutions (thm:main_theorem_heat_appendix and after) -----------------------------
@@ -184,6 +220,19 @@ def test_the_euler_statement_for_schroedinger_needs_an_eigenvalue_that_is_not_re
     assert 0.05 < start[0] < 0.95
     energies = dynamics.energies(dynamics.euler([1.0], 0.01, [10, 10_000], "schroedinger"))
     assert energies == pytest.approx(np.full(2, start[0]))
+
+
+@pytest.mark.parametrize("w", [-1j, 1j])
+def test_the_euler_statement_for_schroedinger_with_negative_exponents_needs_imaginary_parts(w):
+    """Printed: (1 − λ₊)-FD if w₁ f(λ₊) < w_K f(λ₋), of a W that is complex. Of imaginary parts it
+    holds, with its sides as they are."""
+    eigenvalues = np.linalg.eigvalsh(symmetrically_normalize(KITE).toarray())
+    low, high = eigenvalues[eigenvalues < 0].max(), eigenvalues[eigenvalues > 0].min()
+    exponent = -0.5
+    _, dynamics = solve(KITE, [w], exponent)
+    (energy,) = dynamics.energies(dynamics.euler(np.array([w]), 0.02, [20_000], "schroedinger"))
+    lowest = w.imag * high**exponent < w.imag * -((-low) ** exponent)
+    assert energy == pytest.approx((1 - (high if lowest else low)) / 2)
 
 
 def test_on_a_directed_path_energy_tends_to_its_limit_but_not_exponentially():

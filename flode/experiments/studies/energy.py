@@ -16,6 +16,9 @@ SAMPLES_PER_DECADE = 12
 #: A step that must be halved more often makes the scheme too slow to run.
 MAX_HALVINGS = 20
 
+#: Eigenvalues of a directed graph that differ by less are one.
+TOLERANCE = 1e-6
+
 #: The sign of W's spectrum, by panel.
 PANELS = {"negative": -1.0, "positive": 1.0}
 
@@ -33,9 +36,9 @@ def dirichlet_energy_study(settings: Mapping, graphs: Mapping[str, StudyGraph]) 
 
     Returns:
         Columns ``graph, panel, alpha, scheme, t, energy, limit, step``: ``panel`` is the sign of W,
-        ``scheme`` is ``euler`` or ``exact``, ``limit`` the theorem's (undirected graphs only, else
-        nan), ``step`` the step size of ``euler``, at most the one in the settings (nan of
-        ``exact``).
+        ``scheme`` is ``euler`` or ``exact``, ``limit`` the theorem's (of a directed graph at α = 1
+        only, else nan), ``step`` the step size of ``euler``, at most the one in the settings (nan
+        of ``exact``).
 
     Raises:
         ValueError: a graph has no horizon, or one below the step.
@@ -55,6 +58,7 @@ def dirichlet_energy_study(settings: Mapping, graphs: Mapping[str, StudyGraph]) 
                     f"{MAX_HALVINGS}; allowed: an exponent nearer to 0, or a smaller step"
                 )
             dynamics = Dynamics.of(graph.factors, x, exponent)
+            eigenvalues = _eigenvalues(graph.factors, exponent)
             for panel, sign in PANELS.items():
                 mixing = sign * moduli
                 step = spec["step"] / 2**halvings
@@ -71,7 +75,7 @@ def dirichlet_energy_study(settings: Mapping, graphs: Mapping[str, StudyGraph]) 
                             "scheme": scheme,
                             "t": spec["step"] * steps,
                             "energy": dynamics.energies(states),
-                            "limit": _limit(graph.factors, mixing, exponent),
+                            "limit": _limit(eigenvalues, mixing, exponent),
                             "step": used,
                         }
                     )
@@ -104,14 +108,26 @@ def _halvings(factors: Factors, largest: float, exponent: float, step: float) ->
     return max(0, int(np.floor(np.log2(step * largest * norm))) + 1)
 
 
-def _limit(factors: Factors, mixing: np.ndarray, exponent: float) -> float:
-    """The theorem's limit on an undirected graph.
-
-    None for a directed one: theorems ask for a normal SNA, or for strong connectivity, which a node
-    of zero degree rules out.
-    """
-    if not factors.symmetric or factors.truncated:
-        return float("nan")
+def _eigenvalues(factors: Factors, exponent: float) -> np.ndarray | None:
+    """Of an SNA for which a theorem gives the energy a limit: of an undirected graph, and of a
+    directed one at α = 1 (Theorem 5.5). Of others None."""
+    if factors.truncated or not (factors.symmetric or exponent == 1):
+        return None
+    if not factors.symmetric:
+        return np.linalg.eigvals(factors.fractional_power(1).double().numpy())
     eigenvalues = np.zeros(factors.num_nodes)
     eigenvalues[: factors.rank] = np.asarray(factors.values)
+    return eigenvalues
+
+
+def _limit(eigenvalues: np.ndarray | None, mixing: np.ndarray, exponent: float) -> float:
+    """The theorem's limit; nan where none speaks, as of a directed graph whose dominant frequency
+    is no single real eigenvalue."""
+    if eigenvalues is None:
+        return float("nan")
+    if np.iscomplexobj(eigenvalues):
+        growth = np.max(np.outer(eigenvalues.real, -mixing), axis=1)
+        dominant = eigenvalues[growth >= growth.max() - TOLERANCE]
+        if len(dominant) > 1 or abs(dominant[0].imag) > TOLERANCE:
+            return float("nan")
     return dominant_energy(eigenvalues, mixing, exponent)

@@ -40,8 +40,8 @@ def dirichlet_energy_figure(
         quick: stamp the figure.
 
     Returns:
-        The figure and ``frame``. A graph without a limit in the frame is marked as one that no
-        theorem covers.
+        The figure and ``frame``. Where a graph has no limit at some α, a line says at which it has
+        one.
     """
     graphs, panels = list(frame["graph"].unique()), list(frame["panel"].unique())
     looks = _looks(sorted(frame["alpha"].unique()))
@@ -88,11 +88,11 @@ def _draw(ax: Axes, frame: pd.DataFrame, looks: Mapping[float, Mapping[str, Any]
         ax.plot(euler["t"], euler["energy"], **look, linewidth=1.6, markevery=every)
         ax.plot(exact["t"], exact["energy"], **EXACT, zorder=3)
     ax.set(xscale="log", ylim=(-0.04, 1.0), xlim=(frame["t"].min(), frame["t"].max()))
-    if frame["limit"].isna().all():
-        ax.text(
-            0.03, 0.05, "no theorem applies",
-            transform=ax.transAxes, fontsize=6.5, style="italic",
-        )  # fmt: skip
+    covered = frame.groupby("alpha")["limit"].agg(lambda limits: limits.notna().all())
+    if not covered.all():
+        exponents = ", ".join(f"{exponent:g}" for exponent in covered[covered].index)
+        text = rf"a theorem at $\alpha = {exponents}$ only" if exponents else "no theorem applies"
+        ax.text(0.03, 0.05, text, transform=ax.transAxes, fontsize=6.5, style="italic")
 
 
 def _handles(looks: Mapping[float, Mapping[str, Any]]) -> list[Line2D]:
