@@ -25,6 +25,10 @@ _HOMES = {
 __all__ = sorted(_HOMES)
 
 
+def __dir__():
+    return [*globals(), *_HOMES]
+
+
 def __getattr__(name: str):
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)

@@ -5,6 +5,7 @@ A change of what is built must come with a new :data:`flode.versions.GRAPH`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,8 +15,11 @@ from scipy.sparse.csgraph import connected_components
 
 from flode.datasets.features import normalize_features
 from flode.datasets.graph import Graph
-from flode.datasets.readers import RawGraph, read_raw
+from flode.datasets.manifest import ManifestRow, mismatch
+from flode.datasets.readers import RawFileError, RawGraph, read_raw
 from flode.datasets.registry import Variant
+
+logger = logging.getLogger("flode.graph")
 
 UNLABELLED = ("exclude", "class_0")
 
@@ -23,21 +27,30 @@ UNLABELLED = ("exclude", "class_0")
 SPARSE_DENSITY = 0.2
 
 
-def build_from_files(settings: Mapping, splits: int) -> tuple[RawGraph, Graph]:
+def build_from_files(
+    settings: Mapping, splits: int, expected: Mapping[str, ManifestRow] | None = None
+) -> tuple[RawGraph, Graph]:
     """Read raw files and build the graph of a variant.
 
     Args:
         settings: ``Catalogue.graph_settings`` of the variant.
         splits: how many the configuration gives the dataset; its files may have more.
+        expected: what the bytes of raw files must be, by their paths.
 
     Returns:
         The raw graph and the built one.
 
     Raises:
-        RawFileError: a malformed file; named.
+        RawFileError: a malformed file, or one of other bytes; named.
         ValueError: fewer splits, or see :func:`build_graph`; the file of the masks is named.
     """
     variant, files = Variant(**settings["build"]), settings["files"]
+    for path, row in (expected or {}).items():
+        if wrong := mismatch(path, row):
+            raise RawFileError(
+                f"{path}: {wrong}. Delete the file to have it fetched again, or correct its line of"
+                " the manifest"
+            )
     raw = read_raw(settings["format"], files)
     # What is still wrong with a graph that could be read is its masks, or their classes.
     masks = files["splits"] if "splits" in files else [files["archive"]]
@@ -46,6 +59,13 @@ def build_from_files(settings: Mapping, splits: int) -> tuple[RawGraph, Graph]:
         graph = build_graph(raw, variant, settings["metric"])
     except ValueError as error:
         raise ValueError(f"datasets.{variant.dataset}, {where}: {error}") from error
+    known = np.unique(graph.labels[graph.labels >= 0])
+    if len(known) < graph.num_classes:
+        empty = np.setdiff1d(np.arange(graph.num_classes), known)
+        logger.warning(
+            "datasets.%s: no node is of class %d (of 0 to %d); the model has an output for it",
+            variant.dataset, empty[0], graph.num_classes - 1,
+        )  # fmt: skip
     if graph.num_splits < splits:
         raise ValueError(
             f"datasets.{variant.dataset}.splits is {splits}; {where} has {graph.num_splits}"

@@ -56,7 +56,7 @@ def fetch(
     Args:
         source, path: which file, as in the manifest.
         destination: where to.
-        base: base address of the source.
+        base: base address of the source, or a folder.
         mirror: folder or base address (http, https) with the layout ``<source>/<path>``, used
             instead of ``base``.
         manifest_row: what the bytes must be.
@@ -100,6 +100,8 @@ def fetch(
 
 
 def _locate(source, path, base, mirror) -> tuple[str, Callable]:
+    if mirror is None and not re.match("https?://", str(base)):
+        return str(Path(base).expanduser() / path), _copy
     if mirror is None:
         return f"{str(base).rstrip('/')}/{quote(path)}", _download
     if re.match("https?://", str(mirror)):

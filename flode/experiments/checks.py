@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flode.experiments.readings import check_discrepancies
-from flode.experiments.validation import ConfigurationError
+from flode.experiments.validation import ConfigurationError, did_you_mean
 from flode.experiments.variants import Run
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ STUDY_COLUMNS: dict[str, tuple[str, ...]] = {
 #: Columns of a tidy table by which a claim finds a row, all of text, and those that are numbers.
 PLACES = ("table", "subtable", "row", "column", "metric", "unit")
 NUMBERS = ("mean", "std", "n", "published_mean", "published_std")
+
+#: Columns of an ablation: of the layers that validation chooses, and of the published ones.
+ABLATION_COLUMNS = tuple(
+    label + suffix
+    for suffix in ("", ", published layers")
+    for label in ("test accuracy", "dirichlet energy", "layers")
+)
 
 #: Kinds of table that sum up others. None may read another, so that no table needs itself.
 SUMMARIES = ("reproduction", "claims")
@@ -162,6 +170,8 @@ def check_table(catalogue: Catalogue, table: str) -> None:
                 raise ConfigurationError(
                     f"{where}.tables: {name!r} is of kind {kind}; a table that measures is allowed"
                 )
+    elif spec["kind"] == "ranking":
+        _check_ranking(spec, where)
     elif spec["kind"] == "claims":
         for claim, entry in spec["claims"].items():
             for check in entry["checks"]:
@@ -229,6 +239,19 @@ def _check_ablation(catalogue: Catalogue, spec: Mapping, where: str) -> None:
             one_known(metric, ["accuracy"], at)
 
 
+def _check_ranking(spec: Mapping, where: str) -> None:
+    """Each column must have models to rank among."""
+    full = spec["published"][0]
+    for name, subtable in spec["subtables"].items():
+        known = _published_columns(full, name)
+        for column in subtable["columns"]:
+            if known and column not in known:
+                raise ConfigurationError(
+                    f"{where}.subtables.{name}.columns: {column!r} has no models to be ranked"
+                    f" among{did_you_mean(column, known)}; add rows of it to {full}"
+                )
+
+
 def _check_claim(catalogue: Catalogue, check: Mapping, where: str) -> None:
     ((operator, sides),) = check.items()
     cells = [side for side in sides if isinstance(side, Mapping)]
@@ -252,18 +275,29 @@ def _check_claim(catalogue: Catalogue, check: Mapping, where: str) -> None:
                 )
         else:
             spec = catalogue.config["studies"][source]
-            check_row, numbers = _check_study_row, STUDY_COLUMNS[spec["kind"]]
+            check_row = partial(_check_study_row, quick=catalogue.config["quick"])
+            numbers = STUDY_COLUMNS[spec["kind"]]
+        # What is taken away stands where the other number does, but for what it says itself.
         for row in (cell["where"], cell.get("minus", {}).get("where", {})):
             check_row(spec, row, f"{where}: {source}.where")
         one_known(cell.get("value", "mean"), numbers, f"{where}: {source}.value")
 
 
-def _check_study_row(spec: Mapping, row: Mapping, where: str) -> None:
+def _check_study_row(spec: Mapping, row: Mapping, where: str, quick: bool) -> None:
     for key in row:
         one_known(key, STUDY_COLUMNS[spec["kind"]], f"{where}: a key")
     for key, group in (("graph", "graphs"), ("series", "series")):
         if key in row and group in spec:
             one_known(row[key], spec[group], f"{where}.{key}")
+    if "x" in row and "series" in spec and not quick:  # a quick run may have fewer points
+        series = spec["series"]
+        named = [series[row["series"]]] if "series" in row else series.values()
+        points = (point for one in named for point in one["points"])
+        values = dict.fromkeys(x for point in points for x in point.values() if x is not None)
+        if row["x"] not in values:
+            raise ConfigurationError(
+                f"{where}.x is {row['x']!r}; allowed are the points, {', '.join(map(str, values))}"
+            )
 
 
 def check_place(spec: Mapping, row: Mapping, where: str) -> None:
@@ -281,6 +315,8 @@ def check_place(spec: Mapping, row: Mapping, where: str) -> None:
         readings = subtable["rows"][row["row"]].get("readings", [])
         if "column" in row and readings:
             one_known(row["column"], readings, f"{where}.column")
+    if "column" in row and spec["kind"] == "ablation":
+        one_known(row["column"], ABLATION_COLUMNS, f"{where}.column")
     if "column" in row and "columns" in subtable:
         published = _published_columns(spec["published"], row["subtable"])
         one_known(row["column"], [*subtable["columns"], *published], f"{where}.column")

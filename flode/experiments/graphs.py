@@ -115,6 +115,22 @@ class Graphs:
             if dataset.generate is not None
         }
 
+    def expected_bytes(self, variant: str) -> dict[str, dict]:
+        """What the manifest says of each raw file of a variant, by where it lies; of generated ones
+        nothing."""
+        if self.is_generated(variant):
+            return {}
+        dataset = self._registry.datasets[self._dataset_name(variant)]
+        if dataset.generate is not None:
+            return {}
+        folder = self.config["data"]["folder"]
+        return {
+            f"{folder}/{file.source}/{file.path}": dataclasses.asdict(
+                self._registry.manifest_row(file)
+            )
+            for file in dataset.raw_files
+        }
+
     def download_settings(self, source: str, path: str) -> dict:
         """Where a raw file comes from and what its bytes must be.
 

@@ -108,7 +108,7 @@ def _run(
             [split - offset for split in own],
             hyperparameters["path"],
         )
-        resume.restore(trainer)
+        resume.started = started - resume.restore(trainer)
         progress.start_group(offset)
 
         def after_epoch(trainer, progress=progress, resume=resume):
@@ -117,7 +117,7 @@ def _run(
 
         trained = trainer.train_all(after_epoch)
         laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes, settings["flow"])
-        seconds = time.monotonic() - started
+        seconds = time.monotonic() - resume.started
         for one in trained:
             record = evaluate(trainer.path, one, graph, laplacian)
             record = {"split": one.split + offset, **record, "seconds": seconds / len(trained)}
@@ -224,6 +224,10 @@ class Checkpoint:
 
     It is no Snakemake output, so it outlives a failed or killed job. One that was written under
     other settings, inputs or versions is ignored.
+
+    Attributes:
+        started: when the training of the trainer at work would have begun, had it never been
+            killed, by ``time.monotonic``.
     """
 
     def __init__(
@@ -238,11 +242,12 @@ class Checkpoint:
         self.models = models
         self.path = None if path is None else Path(path)
         self.seconds = seconds
-        self.last = time.monotonic()
+        self.last = self.started = time.monotonic()
         text = json.dumps([facts, versions(), torch.get_num_threads()], sort_keys=True)
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()
         self.records: list[dict] = []
         self._trainer: dict | None = None
+        self._seconds = 0.0
         self._load()
 
     def _load(self) -> None:
@@ -258,16 +263,23 @@ class Checkpoint:
             logger.info("%s is of another configuration; starting afresh", self.path)
             return
         self.records, self._trainer = json.loads(stored["records"]), stored["trainer"]
+        self._seconds = stored.get("seconds", 0.0)
         if self.models is not None:
             self.models.tensors = stored["models"]
         logger.info("resuming from %s: %d splits done", self.path, len(self.records))
 
-    def restore(self, trainer: StackedTrainer) -> None:
-        """Put the saved trainer's state into this one, if there is one of its splits."""
+    def restore(self, trainer: StackedTrainer) -> float:
+        """Put the saved trainer's state into this one, if there is one of its splits.
+
+        Returns:
+            The seconds that it had trained before.
+        """
         state, self._trainer = self._trainer, None
-        if state is not None:
-            trainer.load_state_dict(state)
-            logger.info("going on at epoch %d", trainer.epoch)
+        if state is None:
+            return 0.0
+        trainer.load_state_dict(state)
+        logger.info("going on at epoch %d", trainer.epoch)
+        return self._seconds
 
     def save_sometimes(self, trainer: StackedTrainer) -> None:
         """Save if the last save is old enough."""
@@ -287,6 +299,7 @@ class Checkpoint:
             "fingerprint": self.fingerprint,
             "records": json.dumps(self.records),
             "trainer": state,
+            "seconds": self.last - self.started,
         }
         if self.models is not None:
             stored["models"] = self.models.tensors

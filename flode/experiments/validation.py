@@ -142,7 +142,9 @@ def check_removed(config: Mapping, files: Iterable[str | Path]) -> None:
     """
     given = [yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {} for file in files]
     for *above, name in _removed(config):
-        known = {key for one in given for key in _entry(one, above)}
+        known = {
+            key for one in given for key, entry in _entry(one, above).items() if entry is not None
+        }
         if name not in known:
             raise ConfigurationError(
                 f"configuration: {'.'.join(above)}.{name} is null, which removes an entry, but"
@@ -160,11 +162,11 @@ def _removed(value, named: bool = False) -> Iterable[list]:
                 yield [key, *path]
 
 
-def _entry(config, path: Iterable) -> Iterable:
-    """The keys of a configuration's mapping at this place; none where it has no such mapping."""
+def _entry(config, path: Iterable) -> Mapping:
+    """A configuration's mapping at this place, empty where it has none."""
     for key in path:
-        config = config.get(key, {}) if isinstance(config, Mapping) else {}
-    return config if isinstance(config, Mapping) else ()
+        config = config.get(key) if isinstance(config, Mapping) else None
+    return config if isinstance(config, Mapping) else {}
 
 
 def _not_for_json(value, where: str, key: str = "") -> Iterable[str]:
@@ -227,6 +229,8 @@ def _allowed(error: ValidationError) -> str:
             return f"allowed is {error.schema['$comment']}"
         case "pattern":
             return f"it must match the pattern {bound}"
+        case "type" if "number" in bound and _is_number(error.instance):
+            return "allowed is a number: YAML reads this as text, write it with a point, as 1.0e-3"
         case "type":
             kinds = [bound] if isinstance(bound, str) else bound
             return f"allowed is a value of type {' or '.join(kinds)}"
@@ -238,6 +242,13 @@ def _allowed(error: ValidationError) -> str:
             return "allowed is " + ", or ".join(_describe(option) for option in bound)
         case _:
             return error.message
+
+
+def _is_number(value) -> bool:
+    try:
+        return isinstance(value, str) and math.isfinite(float(value))
+    except ValueError:
+        return False
 
 
 def _describe(option: dict) -> str:

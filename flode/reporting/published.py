@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from flode.experiments.runfiles import PERCENT_METRICS
+
 #: Columns that every file of published values has (further ones are kept and ignored).
 COLUMNS = (
     "subtable", "group", "row", "column", "metric", "unit",
@@ -77,7 +79,10 @@ def read_published(path: str | Path) -> pd.DataFrame:
     Raises:
         ValueError: a column is missing, a cell comes twice or does not parse; names the file.
     """
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except ValueError as error:  # EmptyDataError and ParserError are such
+        raise ValueError(f"{path}: no file of published numbers ({error})") from error
     missing = [column for column in COLUMNS if column not in frame.columns]
     if missing:
         raise ValueError(
@@ -112,6 +117,8 @@ def parse_cell(row: pd.Series) -> Published:
     if kind not in ERROR_KINDS:
         allowed = ", ".join(repr(kind) for kind in ERROR_KINDS)
         raise ValueError(f"{where}: error_kind is {kind!r}; allowed: {allowed}")
+    if row["metric"] in PERCENT_METRICS and row["unit"] != "%":
+        raise ValueError(f"{where}: unit is {row['unit']!r}; allowed: '%', of {row['metric']}")
     n = _count(row["n"], where)
     std = None if error is None else float(error)
     if std is not None and kind == "standard error":

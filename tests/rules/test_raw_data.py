@@ -1,6 +1,8 @@
 """Raw data through the workflow: fetched from a mirror, verified, built, and what goes wrong."""
 
 import json
+import os
+import shutil
 
 import pytest
 import yaml
@@ -55,6 +57,44 @@ def test_a_verified_file_is_not_fetched_again(tmp_path, overlay):
     write_overlay(folder, overlay, {"data": {"mirror": "/nowhere"}})
     done = snakemake(folder, target)
     assert "download" not in done.stdout.split("Job stats")[1].split("Select")[0]
+
+
+def test_a_file_that_is_there_is_verified_and_not_fetched_again(tmp_path, overlay, mirror):
+    """Put there by hand, older than the workflow; and a workflow that has changed since."""
+    root, _ = mirror
+    folder = working_copy(tmp_path, overlay)
+    raw = "heterophilous-graphs/data/chameleon_directed.npz"
+    path = folder / "raw" / raw
+    path.parent.mkdir(parents=True)
+    shutil.copyfile(root / raw, path)
+    os.utime(path, (1e9, 1e9))
+    write_overlay(folder, overlay, {"data": {"mirror": "/nowhere"}})
+    target = f"{PREFIX}/graphs/chameleon-directed.npz"
+    assert "already there and verified" in snakemake(folder, target).stdout
+    assert path.read_bytes() == (root / raw).read_bytes()
+
+
+def test_a_file_of_other_bytes_is_not_built_from(tmp_path, overlay):
+    folder = working_copy(tmp_path, overlay)
+    target = f"{PREFIX}/graphs/chameleon-directed.npz"
+    snakemake(folder, target)
+    path = folder / "raw/heterophilous-graphs/data/chameleon_directed.npz"
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1
+    path.write_bytes(content)
+    (folder / target).unlink()
+    done = snakemake(folder, target, check=False)
+    assert done.returncode != 0 and not (folder / target).exists()
+    assert f"{path.relative_to(folder)}: expected" in done.stdout
+    assert "Delete the file to have it fetched again" in done.stdout
+
+
+def test_a_source_may_be_a_folder(tmp_path, overlay, mirror):
+    root, _ = mirror
+    folder = working_copy(tmp_path, overlay)
+    sources = {"heterophilous-graphs": f"{root}/heterophilous-graphs/"}
+    write_overlay(folder, overlay, {"data": {"mirror": None}, "sources": sources})
+    snakemake(folder, f"{PREFIX}/graphs/chameleon-directed.npz")
 
 
 def test_wrong_bytes_stop_the_download_and_leave_nothing(tmp_path, overlay, mirror):

@@ -1,5 +1,8 @@
 """From raw graphs to the graphs of variants, on graphs small enough to see."""
 
+import hashlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
@@ -11,7 +14,8 @@ from scipy import sparse
 from flode.datasets.build import build_from_files, build_graph, graph_statistics, variant_adjacency
 from flode.datasets.download import fetch
 from flode.datasets.graph import Graph
-from flode.datasets.readers import RawGraph, read_raw
+from flode.datasets.manifest import ManifestRow
+from flode.datasets.readers import RawFileError, RawGraph, read_raw
 from flode.datasets.registry import Registry, Variant
 from flode.datasets.writers import write_raw
 from tests.unit.rawfiles import REPOSITORY_CONFIG, example, write_dataset, write_mirror
@@ -102,6 +106,25 @@ def test_a_dataset_has_at_most_the_splits_of_its_files(tmp_path):
         assert raw.num_nodes == graph.num_nodes and graph.num_splits == 3
     with pytest.raises(ValueError, match=r"datasets\.own\.splits is 4; .*/own\.npz has 3"):
         build_from_files(settings, 4)
+
+
+def test_files_of_other_bytes_are_refused(tmp_path):
+    settings = archive(tmp_path, example())
+    path = settings["files"]["archive"]
+    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    build_from_files(settings, 1, {str(path): ManifestRow("own", "own.npz", sha256=digest)})
+    row = ManifestRow("own", "own.npz", sha256="0" * 64)
+    with pytest.raises(RawFileError, match=r"own\.npz: expected sha256 0+; found .* Delete the"):
+        build_from_files(settings, 1, {str(path): row})
+
+
+def test_a_class_without_nodes_is_told(tmp_path, caplog):
+    raw = example(num_classes=3)
+    build_from_files(archive(tmp_path, raw), 1)
+    assert not caplog.text
+    raw.labels[raw.labels == 2] = 4
+    build_from_files(archive(tmp_path, raw), 1)
+    assert "datasets.own: no node is of class 2 (of 0 to 4)" in caplog.text
 
 
 def test_masks_that_cannot_be_trained_on_are_refused_with_their_file(tmp_path):

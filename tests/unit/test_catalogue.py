@@ -170,6 +170,7 @@ def test_a_search_shares_the_default_run():
         ({"hyperparameters": {"learning_rate": "5e-3"}}, ["learning_rate is '5e-3'", "number"]),
         ({"hyperparameters": {"input_dropout": 1}}, ["input_dropout is 1", "less than 1"]),
         ({"hyperparameters": {"num_layers": 0}}, ["num_layers is 0", "at least 1"]),
+        ({"hyperparameters": {"learning_rate": "1e-3"}}, ["is '1e-3'", "as 1.0e-3"]),
         ({"hyperparameters": {"num_layers": True}}, ["num_layers is True", "integer"]),
         ({"hyperparameters": {"exponent": "one"}}, ["exponent is 'one'", "learned", "number"]),
         ({"hyperparameters": {"rank": 1.5}}, ["rank is 1.5", "below 1"]),
@@ -498,3 +499,6 @@ def test_what_another_file_adds_may_be_removed(tmp_path):
     file = tmp_path / "own.yaml"
     file.write_text("variants: {own: {dataset: cora}}\n")
     check_removed(configuration({"variants": {"own": None}}), [*DEFAULTS, file])
+    file.write_text("variants: {coraa: null}\n")  # the overlay's own removal
+    with pytest.raises(ConfigurationError, match="did you mean 'cora'"):
+        check_removed(configuration({"variants": {"coraa": None}}), [*DEFAULTS, file])

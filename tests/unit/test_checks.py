@@ -114,6 +114,22 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
         (claim({"subtable": "chameleon", "row": "a"}, "ablation"), ["where.row is 'a'", "D, heat"]),
         (claim({"graph": "Coraa"}, "depth"), ["depth.where.graph is 'Coraa'", "Cora"]),
         (claim({"series": "ODE"}, "depth"), ["depth.where.series is 'ODE'", "ODE, standard"]),
+        (claim({"x": 13}, "depth"), ["depth.where.x is 13", "256"]),
+        (claim({"x": "16"}, "depth"), ["depth.where.x is '16'", "16"]),
+        (
+            claim({"subtable": "chameleon", "column": "test acuracy"}, "ablation"),
+            ["where.column is 'test acuracy'", "test accuracy, published layers"],
+        ),
+        (
+            {
+                "tables": {
+                    "node_classification": {
+                        "subtables": {"directed": {"columns": {"Friends": {"variant": "cora"}}}}
+                    }
+                }
+            },
+            ["'Friends' has no models to be ranked", "config/published/node_classification_full"],
+        ),
         (claim({"grph": "Cora"}, "depth"), ["depth.where: a key is 'grph'", "graph, series"]),
         (claim({"x": 2}, "depth", minus={"where": {"layers": 2}}), ["a key is 'layers'"]),
         (claim({"graph": "Cora"}, "depth", value="fd"), ["depth.value is 'fd'", "fd_mean"]),

@@ -154,9 +154,14 @@ def test_a_resumed_run_keeps_the_undisturbed_models(tmp_path, monkeypatch, steps
         with pytest.raises(KilledError):
             train(tmp_path / "killed", settings, [0, 1], side_file)
     done = torch.load(side_file, weights_only=True)
+    assert done["seconds"] > 0
+    done["seconds"] += 1000
+    torch.save(done, side_file)
     assert bool(done["models"]) == (steps == 15)
     resumed = train(tmp_path / "killed", settings, [0, 1], side_file)
     assert not side_file.exists()
+    seconds = [record["seconds"] for record in resumed["records"]]
+    assert sorted(1000 < each < 1100 for each in seconds) == [False, True]  # the graph at work
     assert [r["test"] for r in resumed["records"]] == [r["test"] for r in document["records"]]
     assert_reproduced(tmp_path / "killed", resumed, lambda split: split, lambda split: 0)
     for split in (0, 1):

@@ -255,6 +255,7 @@ def test_inconsistent_sparse_matrix(tmp_path):
         ({"edges": np.array([[0.0, 1.0]])}, "edges has dtype float64"),
         ({"edges": np.array([[0, 1, 2]])}, r"edges has shape \(1, 3\); allowed is \(any, 2\)"),
         ({"train_masks": np.full((2, 30), 2)}, r"train_masks\[0, 0\] is 2; allowed are 0 to 1"),
+        ({"train_masks": np.ones((30, 2))}, r"train_masks has shape \(30, 2\); .* \(any, 30\)"),
         (
             {"val_masks": np.zeros((3, 30), bool)},
             r"val_masks has shape \(3, 30\); allowed is \(2, 30",
@@ -318,6 +319,7 @@ def test_a_single_array_is_no_archive(tmp_path):
         ),
         ("edges", "\n", "\n0\t-1\n", "line 2: node is '-1'; allowed are integers from 0"),
         ("edges", "\n", "\n\n", "line 2: '' has 1 fields"),
+        ("edges", "node_id\tnode_id\n", "", "edges.file, line 1: .* is an edge; a header is"),
         (
             "features",
             "\n",

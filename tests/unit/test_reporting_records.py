@@ -177,12 +177,20 @@ def test_a_standard_error_becomes_a_standard_deviation():
         ("standard error,5", "standard error,", "n is empty; allowed: a count"),
         ("Cheb_Net,0.05", "Cheb_Net,0.10", r"cell \(density, Cheb_Net, 0.10\) comes twice"),
         ("error_kind", "kind", "columns error_kind are missing"),
+        ("accuracy,%", "accuracy,", r"unit is ''; allowed: '%', of accuracy"),
     ],
 )
 def test_malformed_published_values_name_file_and_cell(tmp_path, old, new, message):
     path = tmp_path / "published.csv"
     path.write_text(PUBLISHED.replace(old, new, 1))
     with pytest.raises(ValueError, match=rf"published\.csv: .*{message}"):
+        read_published(path)
+
+
+def test_an_empty_file_of_published_values_is_named(tmp_path):
+    path = tmp_path / "published.csv"
+    path.write_text("")
+    with pytest.raises(ValueError, match=r"published\.csv: no file of published numbers"):
         read_published(path)
 
 

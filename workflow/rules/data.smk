@@ -3,7 +3,8 @@
 
 rule download:
     output:
-        f"{config['data']['folder']}/{{source}}/{{path}}",
+        # Updated: what is there is verified, not removed to be fetched again.
+        update(f"{config['data']['folder']}/{{source}}/{{path}}"),
     log:
         f"{RESULTS}/logs/download/{{source}}/{{path}}.log",
     localrule: True
@@ -54,6 +55,7 @@ rule build_graph:
         splits=lambda wildcards: catalogue.num_splits(wildcards.variant),
     params:
         settings=lambda wildcards: catalogue.graph_settings(wildcards.variant),
+        expected=lambda wildcards: catalogue.expected_bytes(wildcards.variant),
     message:
         "Building the graph of {wildcards.variant}"
     script:

@@ -5,8 +5,10 @@ from flode.logs import start_log
 logger = start_log(snakemake.log[0], f"graph {snakemake.wildcards.variant}")
 
 from flode.datasets.build import build_from_files
+from flode.datasets.manifest import ManifestRow
 
-raw, graph = build_from_files(snakemake.params.settings, snakemake.resources.splits)
+expected = {path: ManifestRow(**row) for path, row in snakemake.params.expected.items()}
+raw, graph = build_from_files(snakemake.params.settings, snakemake.resources.splits, expected)
 graph.save(snakemake.output[0])
 logger.info(
     "%d of %d nodes, %d edges, %d features, %d splits",

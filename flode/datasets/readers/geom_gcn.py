@@ -66,7 +66,10 @@ def _read_nodes(path: Path) -> tuple[sparse.csr_array, np.ndarray]:
 
 def _read_edges(path: Path, num_nodes: int) -> np.ndarray:
     edges = []
-    for where, fields in _lines(path, 2)[1]:
+    header, lines = _lines(path, 2)
+    if all(plain_integer(field) is not None for field in header.split("\t")):
+        raise RawFileError(f"{path}, line 1: {header[:60]!r} is an edge; a header is needed")
+    for where, fields in lines:
         edge = [_integer(where, "node", field) for field in fields]
         if max(edge) >= num_nodes:
             raise RawFileError(

@@ -40,7 +40,8 @@ def read_heterophilous(files: Mapping[str, Path]) -> RawGraph:
     check_shape(path, "node_features", arrays["node_features"], (nodes, None))
     check_finite(path, "node_features", arrays["node_features"])
     check_shape(path, "edges", arrays["edges"], (None, 2))
-    splits = arrays["train_masks"].shape[:1] or (None,)
+    check_shape(path, "train_masks", arrays["train_masks"], (None, nodes))
+    splits = arrays["train_masks"].shape[:1]
     masks = {name: check_mask(path, name, arrays[name], (*splits, nodes)) for name in _MASKS}
     check_disjoint(path, masks)
     return RawGraph(
