@@ -152,7 +152,7 @@ def test_the_figure(frame):
     for ax in fig.axes[:2]:  # two limits: of positive and of negative exponents
         assert len(ax.lines) == 2 + 3 * 2
         assert not ax.texts
-    said = [r"a theorem at $\alpha = 1$ only", "no theorem applies"]
+    said = [r"a limit at $\alpha = 1$ only", "no theorem applies"]
     for ax, limits, words in zip(fig.axes[2:], (1, 0), said, strict=True):
         assert len(ax.lines) == limits + 3 * 2
         assert [text.get_text() for text in ax.texts] == [words]

@@ -91,8 +91,8 @@ def _draw(ax: Axes, frame: pd.DataFrame, looks: Mapping[float, Mapping[str, Any]
     covered = frame.groupby("alpha")["limit"].agg(lambda limits: limits.notna().all())
     if not covered.all():
         exponents = ", ".join(f"{exponent:g}" for exponent in covered[covered].index)
-        text = rf"a theorem at $\alpha = {exponents}$ only" if exponents else "no theorem applies"
-        ax.text(0.03, 0.05, text, transform=ax.transAxes, fontsize=6.5, style="italic")
+        text = rf"a limit at $\alpha = {exponents}$ only" if exponents else "no theorem applies"
+        ax.text(0.03, 0.78, text, transform=ax.transAxes, fontsize=6.5, style="italic")
 
 
 def _handles(looks: Mapping[float, Mapping[str, Any]]) -> list[Line2D]:
