@@ -22,6 +22,7 @@ GPU = torch.device("cuda", 0)
 #: What copies from one device to another.
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _READS = (torch.Tensor.numpy, torch.Tensor.__array__)
+_DEVICE, _IS_CUDA = torch.Tensor.device.__get__, torch.Tensor.is_cuda.__get__
 
 
 def _is_gpu(device) -> bool:
@@ -88,10 +89,10 @@ class _Functions(TorchFunctionMode):
         self.memory = memory
 
     def __torch_function__(self, function, types, arguments=(), options=None):
-        options = dict(options or {})
-        if function == torch.Tensor.device.__get__:
+        options = options or {}
+        if function == _DEVICE:
             return GPU if self.memory.has(arguments[0]) else function(*arguments)
-        if function == torch.Tensor.is_cuda.__get__:
+        if function == _IS_CUDA:
             return self.memory.has(arguments[0])
         if function in _READS and self.memory.has(arguments[0]):
             raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")

@@ -292,9 +292,10 @@ def _check_study_row(spec: Mapping, row: Mapping, where: str, quick: bool) -> No
     if "x" in row and "series" in spec and not quick:  # a quick run may have fewer points
         series = spec["series"]
         named = [series[row["series"]]] if "series" in row else series.values()
-        points = (point for one in named for point in one["points"])
-        values = dict.fromkeys(x for point in points for x in point.values() if x is not None)
-        if row["x"] not in values:
+        points = (point.get(AXES[spec["kind"]]) for one in named for point in one["points"])
+        values = dict.fromkeys(x for x in points if x is not None)
+        counts = all(isinstance(x, int) for x in values)  # a fraction of nodes is another number
+        if counts and row["x"] not in values:
             raise ConfigurationError(
                 f"{where}.x is {row['x']!r}; allowed are the points, {', '.join(map(str, values))}"
             )

@@ -74,8 +74,12 @@ def test_a_file_that_is_there_is_verified_and_not_fetched_again(tmp_path, overla
     assert path.read_bytes() == (root / raw).read_bytes()
 
 
-def test_a_file_of_other_bytes_is_not_built_from(tmp_path, overlay):
+def test_a_file_of_other_bytes_is_not_built_from(tmp_path, overlay, mirror):
+    """First fetched from a source that is a folder."""
+    root, _ = mirror
     folder = working_copy(tmp_path, overlay)
+    sources = {"heterophilous-graphs": f"{root}/heterophilous-graphs/"}
+    write_overlay(folder, overlay, {"data": {"mirror": None}, "sources": sources})
     target = f"{PREFIX}/graphs/chameleon-directed.npz"
     snakemake(folder, target)
     path = folder / "raw/heterophilous-graphs/data/chameleon_directed.npz"
@@ -87,14 +91,6 @@ def test_a_file_of_other_bytes_is_not_built_from(tmp_path, overlay):
     assert done.returncode != 0 and not (folder / target).exists()
     assert f"{path.relative_to(folder)}: expected" in done.stdout
     assert "Delete the file to have it fetched again" in done.stdout
-
-
-def test_a_source_may_be_a_folder(tmp_path, overlay, mirror):
-    root, _ = mirror
-    folder = working_copy(tmp_path, overlay)
-    sources = {"heterophilous-graphs": f"{root}/heterophilous-graphs/"}
-    write_overlay(folder, overlay, {"data": {"mirror": None}, "sources": sources})
-    snakemake(folder, f"{PREFIX}/graphs/chameleon-directed.npz")
 
 
 def test_wrong_bytes_stop_the_download_and_leave_nothing(tmp_path, overlay, mirror):

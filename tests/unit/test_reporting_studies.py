@@ -32,6 +32,18 @@ from tests.unit.test_reporting_statistics import report
 LAMBDA_1 = -0.9
 CATALOGUE = catalogue()
 
+#: Without what is said of the points of a study whose points a test replaces.
+CLAIMS = CATALOGUE.config["tables"]["claims"]["claims"]
+NO_CLAIMS = {
+    "tables": {
+        "claims": {
+            "claims": {
+                name: None for name in CLAIMS if CLAIMS[name]["source"] == "Figure on truncated SVD"
+            }
+        }
+    }
+}
+
 
 def write_all(folder, runs, record=None):
     """A run file a run; its mean accuracy rises with the number of layers."""
@@ -344,7 +356,7 @@ def test_depth_gathers_accuracy_and_fd_and_shows_what_diverged(tmp_path):
 
 def test_truncated_svd_gathers_accuracy_and_explained_variance(tmp_path):
     points = {"chameleon": {"points": [{"rank": 3}, {"rank": None}]}}
-    found = catalogue({"studies": {"truncated_svd": {"series": points}}})
+    found = catalogue({"studies": {"truncated_svd": {"series": points}}} | NO_CLAIMS)
     settings = found.study_settings("truncated_svd")
     runs = [r for series in found.study_runs("truncated_svd").values() for s in series.values()
             for r in s]  # fmt: skip
@@ -480,7 +492,7 @@ def test_ranks_may_be_fractions_and_series_are_drawn_apart(tmp_path):
         "chameleon": {"graphs": ["Chameleon"], "points": [{"rank": 0.1}, {"rank": None}]},
         "other": {"graphs": ["Chameleon"], "set": {"num_layers": 2}, "points": [{"rank": 3}]},
     }
-    found = catalogue({"studies": {"truncated_svd": {"series": points}}})
+    found = catalogue({"studies": {"truncated_svd": {"series": points}}} | NO_CLAIMS)
     settings = found.study_settings("truncated_svd")
     for key in ("variants", "flows", "series"):
         settings[key] = {"Chameleon": settings[key]["Chameleon"]}

@@ -72,14 +72,10 @@ def test_all_targets_of_the_module_are_there(example):
 
 
 def test_the_command_lines_configuration_is_the_outer_workflows(example):
-    assert "flode_train" in run(example, "-n", "--config", "other=1")
-    whole = run(example, "-n", "--config", "flode={training: {splits_per_job: 2}}")
-    assert "flode_train" in whole
-    for value, words in [
-        ("{trainin: {}}", "unknown key 'trainin' (did you mean 'training'?)"),
-        ("{tables: {dsbn: null}}", "tables.dsbn is null"),
-    ]:
-        assert words in run(example, "-n", "--config", f"flode={value}", check=False)
+    nested = "flode={training: {splits_per_job: 2}}"
+    assert "flode_train" in run(example, "-n", "--config", "other=1", nested)
+    refused = run(example, "-n", "--config", "flode={tables: {dsbn: null}}", check=False)
+    assert "tables.dsbn is null" in refused
 
 
 def test_a_module_without_a_configuration_is_the_workflow_as_it_is(example):
