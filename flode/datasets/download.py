@@ -100,13 +100,10 @@ def fetch(
 
 
 def _locate(source, path, base, mirror) -> tuple[str, Callable]:
-    if mirror is None and not re.match("https?://", str(base)):
-        return str(Path(base).expanduser() / path), _copy
-    if mirror is None:
-        return f"{str(base).rstrip('/')}/{quote(path)}", _download
-    if re.match("https?://", str(mirror)):
-        return f"{str(mirror).rstrip('/')}/{quote(source)}/{quote(path)}", _download
-    return str(Path(mirror).expanduser() / source / path), _copy
+    place, parts = (base, [path]) if mirror is None else (mirror, [source, path])
+    if re.match("https?://", str(place)):
+        return "/".join([str(place).rstrip("/"), *map(quote, parts)]), _download
+    return str(Path(place).expanduser().joinpath(*parts)), _copy
 
 
 def _attempt(transfer, address, destination, row, timeout) -> None:

@@ -277,7 +277,6 @@ def _check_claim(catalogue: Catalogue, check: Mapping, where: str) -> None:
             spec = catalogue.config["studies"][source]
             check_row = partial(_check_study_row, quick=catalogue.config["quick"])
             numbers = STUDY_COLUMNS[spec["kind"]]
-        # What is taken away stands where the other number does, but for what it says itself.
         for row in (cell["where"], cell.get("minus", {}).get("where", {})):
             check_row(spec, row, f"{where}: {source}.where")
         one_known(cell.get("value", "mean"), numbers, f"{where}: {source}.value")

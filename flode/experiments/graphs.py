@@ -125,9 +125,9 @@ class Graphs:
             return {}
         folder = self.config["data"]["folder"]
         return {
-            f"{folder}/{file.source}/{file.path}": dataclasses.asdict(
-                self._registry.manifest_row(file)
-            )
+            f"{folder}/{file.source}/{file.path}": self.download_settings(file.source, file.path)[
+                "row"
+            ]
             for file in dataset.raw_files
         }
 

@@ -247,7 +247,7 @@ class Checkpoint:
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()
         self.records: list[dict] = []
         self._trainer: dict | None = None
-        self._seconds = 0.0
+        self._trained_before = 0.0
         self._load()
 
     def _load(self) -> None:
@@ -263,7 +263,7 @@ class Checkpoint:
             logger.info("%s is of another configuration; starting afresh", self.path)
             return
         self.records, self._trainer = json.loads(stored["records"]), stored["trainer"]
-        self._seconds = stored.get("seconds", 0.0)
+        self._trained_before = stored.get("seconds", 0.0)
         if self.models is not None:
             self.models.tensors = stored["models"]
         logger.info("resuming from %s: %d splits done", self.path, len(self.records))
@@ -279,7 +279,7 @@ class Checkpoint:
             return 0.0
         trainer.load_state_dict(state)
         logger.info("going on at epoch %d", trainer.epoch)
-        return self._seconds
+        return self._trained_before
 
     def save_sometimes(self, trainer: StackedTrainer) -> None:
         """Save if the last save is old enough."""

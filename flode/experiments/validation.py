@@ -13,6 +13,9 @@ from jsonschema.exceptions import ValidationError
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+#: The fast one, where PyYAML was built with it.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 
 class ConfigurationError(ValueError):
     """The configuration is not as it must be; the message names key, value and what is allowed."""
@@ -45,10 +48,9 @@ def check_keys(files: Iterable[str | Path]) -> None:
     Raises:
         ConfigurationError: the file, the key and both lines.
     """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     for file in files:
         with open(file, encoding="utf-8") as stream:
-            for first, second in _given_twice(yaml.compose(stream, Loader=loader)):
+            for first, second in _given_twice(yaml.compose(stream, Loader=_LOADER)):
                 raise ConfigurationError(
                     f"{file}: the key {second.value!r} is given in line {first.start_mark.line + 1}"
                     f" and in line {second.start_mark.line + 1}; once is allowed"
@@ -140,8 +142,13 @@ def check_removed(config: Mapping, files: Iterable[str | Path]) -> None:
     Raises:
         ConfigurationError: naming the entry.
     """
-    given = [yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {} for file in files]
-    for *above, name in _removed(config):
+    removed = list(_removed(config))
+    if not removed:  # then no file need be read
+        return
+    given = [
+        yaml.load(Path(file).read_text(encoding="utf-8"), Loader=_LOADER) or {} for file in files
+    ]
+    for *above, name in removed:
         known = {
             key for one in given for key, entry in _entry(one, above).items() if entry is not None
         }

@@ -2,9 +2,10 @@
 
 import pytest
 
-from flode.experiments.checks import NUMBERS, PLACES, STUDY_COLUMNS, SUMMARIES
+from flode.experiments.checks import ABLATION_COLUMNS, NUMBERS, PLACES, STUDY_COLUMNS, SUMMARIES
 from flode.experiments.studies import STUDIES
 from flode.experiments.validation import ConfigurationError
+from flode.reporting import ablation
 from flode.reporting.series import SERIES
 from flode.reporting.tidy import COLUMNS
 from tests.configuration import catalogue
@@ -198,6 +199,8 @@ def test_a_name_of_a_table_and_a_study_is_no_source():
 
 def test_the_columns_that_claims_may_name_are_those_of_tables():
     assert set(PLACES) | set(NUMBERS) <= set(COLUMNS) and len(SUMMARIES) == 2
+    labels = [*ablation.COLUMNS, *(label + ablation.AS_PUBLISHED for label in ablation.COLUMNS)]
+    assert list(ABLATION_COLUMNS) == labels
 
 
 def test_every_kind_of_study_says_its_columns():

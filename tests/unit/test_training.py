@@ -260,7 +260,7 @@ def test_evaluation_reports_the_best_epoch():
     laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes)
     for one in trained:
         report = evaluate(trainer.path, one, graph, laplacian)
-        logits = states_and_logits(trainer.path, one)[2]
+        initial, _, logits = states_and_logits(trainer.path, one)
         labels = torch.from_numpy(graph.labels)[None]
         recomputed = {
             name: accuracy(logits, labels, torch.from_numpy(mask[one.split][None])).item()
@@ -269,7 +269,11 @@ def test_evaluation_reports_the_best_epoch():
         assert report["validation"] == one.validation == recomputed["validation"]
         assert report["test"] == recomputed["test"]
         assert 0 <= report["test"] <= 1 and 0 <= report["train"] <= 1
+        assert 0 <= report["dirichlet_energy"] <= 1
+        expected = normalized_dirichlet_energy(laplacian, initial)
+        assert 0 < expected == report["initial_dirichlet_energy"] != report["dirichlet_energy"]
         assert report["diverged_at"] is None
+        assert len(report["exponent"]) == 1 and len(report["channel_mixing"][0]) == 8
 
 
 @pytest.mark.parametrize("options", [{}, {"equation": "heat", "complex_valued": False}])
