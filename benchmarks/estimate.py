@@ -193,8 +193,9 @@ class Estimate:
         self.epochs = {key: mean(each) for key, each in epochs.items()}
 
     def cost(self, run: Run) -> tuple[str, int] | None:
-        """Path, and operations of an epoch of one split; None of a graph of unknown sizes."""
-        shape = self.shapes[run.variant]
+        """Path, and operations of an epoch of one split; None of a graph of unknown sizes, and of
+        other models than FLODE."""
+        shape = None if self.catalogue.other_model(run) else self.shapes[run.variant]
         return operations(self.catalogue.hyperparameters(run), shape) if shape else None
 
     def missing(self, run: Run) -> float | None:

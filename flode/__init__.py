@@ -16,6 +16,7 @@ _HOMES = {
     "dirichlet_energy": "flode.spectral",
     "factorize": "flode.spectral",
     "load_model": "flode.experiments.models",
+    "load_parameters": "flode.experiments.models",
     "load_predictions": "flode.experiments.models",
     "node_homophily": "flode.spectral",
     "normalized_dirichlet_energy": "flode.spectral",

@@ -24,6 +24,7 @@ def run_document(found, run, splits, *, changes=(), record=(), test=0.5, **facts
         "metric": "accuracy",
         "hyperparameters": settings["hyperparameters"],
         "training": {"tf32": settings["tf32"], "flow": settings["flow"]},
+        **{key: settings[key] for key in ("model",) if key in settings},
         "seed": settings["hyperparameters"]["seed"],
         "quick": settings["quick"],
         "versions": {"torch": "2.13.0", "training_stage": settings["version"]},

@@ -127,8 +127,8 @@ class Catalogue(Variants):
         }
 
     def table_settings(self, table: str) -> dict:
-        """Settings of a table: every column with its configuration, every row of an ablation with
-        its candidates, ``{configuration: values}``, and its variant's own values."""
+        """Settings of a table: every column and model with its configuration, every row of an
+        ablation with its candidates, ``{configuration: values}``, and its variant's own values."""
         spec = copy.deepcopy(self._entry("tables", table))
         spec.pop("place", None)  # the report's
         if spec["kind"] == "reproduction":
@@ -137,6 +137,9 @@ class Catalogue(Variants):
             spec["tables"] = {name: self.config["tables"][name]["kind"] for name in spec["tables"]}
         if spec["kind"] == "discrepancies":
             spec["subtables"] = completed_rows(self, table)
+        for row, name in spec.get("models", {}).items():
+            self._lookup("models", name, f"tables.{table}.models.{row}")
+            spec["models"][row] = f"model={name}"
         for subtable in spec.get("subtables", {}).values():
             for column in subtable.get("columns", {}).values():
                 column.setdefault("configuration", DEFAULT)
@@ -225,7 +228,8 @@ class Catalogue(Variants):
             runs += [Run(reading["variant"], reading["configuration"]) for reading in readings]
         for subtable in spec.get("subtables", {}).values():
             for column in subtable.get("columns", {}).values():
-                runs.append(Run(column["variant"], column["configuration"]))
+                names = [column["configuration"], *spec.get("models", {}).values()]
+                runs += [Run(column["variant"], name) for name in names]
             if spec["kind"] == "ablation":
                 for row in subtable["rows"].values():
                     runs += [Run(row["variant"], name) for name in row["candidates"]]

@@ -56,6 +56,9 @@ ABLATION_COLUMNS = tuple(
     for label in ("test accuracy", "dirichlet energy", "layers")
 )
 
+#: The row of tables that is FLODE's.
+FLODE = "FLODE"
+
 #: Kinds of table that sum up others. None may read another, so that no table needs itself.
 SUMMARIES = ("reproduction", "claims")
 
@@ -156,6 +159,7 @@ def _check_horizons(spec: Mapping, where: str) -> None:
 def check_table(catalogue: Catalogue, table: str) -> None:
     """Refuse a table whose runs are not of the kind that it shows, or that needs itself."""
     spec, where = catalogue.config["tables"][table], f"tables.{table}"
+    _check_models(catalogue, table, where)
     if spec["kind"] == "frequency_dominance":
         _check_frequency_table(catalogue, spec, where)
     elif spec["kind"] == "ablation":
@@ -201,6 +205,25 @@ def check_figure(catalogue: Catalogue, figure: str) -> None:
                 ) from None
 
 
+def _check_models(catalogue: Catalogue, table: str, where: str) -> None:
+    """Other models stand in rows of their own: all else that a table shows is FLODE's."""
+    spec = catalogue.config["tables"][table]
+    models = spec.get("models", {})
+    if FLODE in models:
+        raise ConfigurationError(f"{where}.models.{FLODE}: this row is taken; allowed is another")
+    rows = {f"model={model}" for model in models.values()}
+    for run in catalogue.table_runs(table):
+        if catalogue.other_model(run) and run.configuration not in rows:
+            raise ConfigurationError(
+                f"{where}: {run.variant}, {run.configuration}, is no run of FLODE; other models are"
+                " allowed under the key models of a comparison"
+            )
+    if "rows" in spec:
+        known = [*_of_published(spec["published"], "row"), *models, FLODE]
+        for row in spec["rows"]:
+            one_known(row, dict.fromkeys(known), f"{where}.rows: a row")
+
+
 def _check_frequencies(catalogue: Catalogue, runs: Iterable[Run], where: str) -> None:
     """λ₁ is that of a symmetric SNA, and FD that of one W."""
     for run in runs:
@@ -243,7 +266,7 @@ def _check_ranking(spec: Mapping, where: str) -> None:
     """Each column must have models to rank among."""
     full = spec["published"][0]
     for name, subtable in spec["subtables"].items():
-        known = _published_columns(full, name)
+        known = _of_published(full, "column", name)
         for column in subtable["columns"]:
             if known and column not in known:
                 raise ConfigurationError(
@@ -318,17 +341,17 @@ def check_place(spec: Mapping, row: Mapping, where: str) -> None:
     if "column" in row and spec["kind"] == "ablation":
         one_known(row["column"], ABLATION_COLUMNS, f"{where}.column")
     if "column" in row and "columns" in subtable:
-        published = _published_columns(spec["published"], row["subtable"])
+        published = _of_published(spec["published"], "column", row["subtable"])
         one_known(row["column"], [*subtable["columns"], *published], f"{where}.column")
 
 
-def _published_columns(files: str | list[str], subtable: str) -> list[str]:
-    """Columns of a subtable in the files of published numbers that are there."""
+def _of_published(files: str | list[str], key: str, subtable: str | None = None) -> list[str]:
+    """What the files of published numbers that are there have in a column, all or of a subtable."""
     found = {}
     for file in [files] if isinstance(files, str) else files:
         if Path(file).is_file():
             with Path(file).open(encoding="utf-8", newline="") as stream:
                 for line in csv.DictReader(stream):
-                    if line.get("subtable") == subtable:
-                        found[line.get("column")] = None
+                    if subtable in (None, line.get("subtable")):
+                        found[line.get(key)] = None
     return list(found)

@@ -17,8 +17,8 @@ from flode.experiments.validation import ConfigurationError
 FILES = tuple(
     f"{name}.yaml"
     for name in (
-        "config", "dsbm", "datasets", "node_classification", "ablation", "depth", "studies",
-        "discrepancies", "reproduction", "report",
+        "config", "dsbm", "datasets", "node_classification", "models", "ablation", "depth",
+        "studies", "discrepancies", "reproduction", "report",
     )
 )  # fmt: skip
 
@@ -65,6 +65,10 @@ def located(config: Mapping, home: Path) -> Mapping:
         return str(home / path) if not Path(path).exists() and (home / path).exists() else path
 
     changes: dict = {}
+    for name, entry in config["models"].items():
+        code, colon, of_class = entry["class"].rpartition(":")
+        if code.endswith(".py") and find(code) != code:
+            changes.setdefault("models", {})[name] = {"class": find(code) + colon + of_class}
     if config["measured"] and (measured := find(config["measured"])) != config["measured"]:
         changes["measured"] = measured
     if (manifest := find(config["data"]["manifest"])) != config["data"]["manifest"]:

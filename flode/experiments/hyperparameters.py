@@ -11,6 +11,7 @@ from flode.experiments.validation import did_you_mean
 
 #: Every hyperparameter and its short form in configuration names, in the order of a name.
 SHORT_NAMES = {
+    "model": "model",
     "equation": "equation",
     "sign": "sign",
     "ode": "ode",
@@ -43,6 +44,9 @@ DEFAULT = "default"
 
 #: What names of configurations look like, as a regular expression.
 CONFIGURATION = r"[a-z_]+(=[^/,]+(,[a-z_]+=[^/,]+)*)?"
+
+#: Hyperparameters of how a model is trained, whichever it is.
+TRAINING = ("learning_rate", "weight_decay", "epochs", "patience", "seed")
 
 #: Of the keywords of ``flode.model.Architecture``, those that are hyperparameters of the same name.
 _ARCHITECTURE = (
@@ -124,9 +128,9 @@ def architecture_keywords(hyperparameters: Mapping) -> dict:
 
 
 def training_keywords(hyperparameters: Mapping) -> dict:
-    """Keywords of ``flode.training.TrainingSettings``."""
-    names = ("learning_rate", "weight_decay", "epochs", "patience", "seed", "second_moment")
-    return {name: hyperparameters[name] for name in names}
+    """Keywords of ``flode.training.TrainingSettings``, for FLODE or another model."""
+    names = (*TRAINING, "second_moment")
+    return {name: hyperparameters[name] for name in names if name in hyperparameters}
 
 
 def _text(value) -> str:

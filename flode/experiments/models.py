@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -14,11 +14,6 @@ from torch import Tensor
 from flode.experiments.hyperparameters import architecture_keywords
 from flode.files import atomic_write, naming_damage
 from flode.model import FLODE
-from flode.training.evaluation import states_and_logits
-
-if TYPE_CHECKING:
-    from flode.model.path import Path as Propagation
-    from flode.training.trainer import Trained
 
 #: Layout of a file of models.
 SCHEMA = 1
@@ -31,21 +26,22 @@ class TrainedModels:
 
     Attributes:
         tensors: float32 on the CPU, ``<split>.<parameter>`` as in
-            ``Architecture.initial_parameters``, and ``<split>.logits`` ``(N, C)`` of all nodes. A
-            split that diverged before its first evaluation has none.
+            ``Architecture.initial_parameters``, or of another model as in its ``state_dict``, and
+            ``<split>.logits`` ``(N, C)`` of all nodes. A split that diverged before its first
+            evaluation has none.
     """
 
     def __init__(self):
         self.tensors: dict[str, Tensor] = {}
 
-    def add(self, split: int, path: Propagation, trained: Trained) -> None:
-        """Take a trained split, of this number in the run, and its logits by the propagation it
-        was trained with."""
-        if not trained.best_epoch:
-            return
-        logits = states_and_logits(path, trained)[2][0].T
-        for name, value in {**trained.parameters, _LOGITS: logits}.items():
-            self.tensors[f"{split}.{name}"] = value.detach().float().cpu().contiguous()
+    def add(self, split: int, parameters: Mapping[str, Tensor], logits: Tensor) -> None:
+        """Take a trained split, of this number in the run: parameters, and logits ``(N, C)``."""
+        for name, value in {**parameters, _LOGITS: logits}.items():
+            value = value.detach().float() if value.is_floating_point() else value.detach()
+            # Copied, as parameters of a model may share their memory.
+            self.tensors[f"{split}.{name}"] = value.cpu().clone(
+                memory_format=torch.contiguous_format
+            )
 
     def save(self, path: str | Path, document: Mapping) -> None:
         """Write a safetensors file, whole or not at all.
@@ -78,10 +74,16 @@ def load_model(path: str | Path, split: int = 0) -> FLODE:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is damaged or holds no model of this split; it is named.
+        ValueError: the file is damaged, holds no model of this split, or another model than FLODE;
+            it is named.
     """
     run, tensors = _read(path, split)
     hyperparameters = run["hyperparameters"]
+    if "model" in run:
+        raise ValueError(
+            f"{path}: its model is {hyperparameters['model']}, {run['model']['class']}; make one,"
+            " and give its load_state_dict what flode.load_parameters returns"
+        )
     parameters = {name: value for name, value in tensors.items() if name != _LOGITS}
     model = FLODE(
         in_channels=parameters["encoder.0.weight"].shape[2],
@@ -93,6 +95,12 @@ def load_model(path: str | Path, split: int = 0) -> FLODE:
     with naming_damage(path, "of another architecture than its hyperparameters say"):
         model.load_parameters(parameters)
     return model.eval()
+
+
+def load_parameters(path: str | Path, split: int = 0) -> dict[str, Tensor]:
+    """Parameters of a trained model on the CPU by their names, for the ``load_state_dict`` of a
+    model beside FLODE. Arguments are those of :func:`load_model`, and errors but for the last."""
+    return {name: value for name, value in _read(path, split)[1].items() if name != _LOGITS}
 
 
 def load_predictions(path: str | Path, split: int = 0) -> Tensor:

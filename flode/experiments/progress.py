@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
+from flode.training.module import ModuleTrainer
 from flode.training.trainer import StackedTrainer
 
 logger = logging.getLogger("flode.progress")
@@ -32,7 +33,7 @@ class Progress:
         """A trainer starts whose split 0 is the job's split ``offset``."""
         self.started, self.first_epoch, self.offset = time.monotonic(), None, offset
 
-    def __call__(self, trainer: StackedTrainer) -> None:
+    def __call__(self, trainer: StackedTrainer | ModuleTrainer) -> None:
         """Report on a trainer if the last line is old enough."""
         now = time.monotonic()
         if self.first_epoch is None:

@@ -74,7 +74,7 @@ def settings_of(content: Mapping) -> dict[str, Any]:
     Args:
         content: of a run file.
     """
-    keys = ("variant", "configuration", "dataset", "hyperparameters", "quick", "origin")
+    keys = ("variant", "configuration", "dataset", "hyperparameters", "quick", "origin", "model")
     settings = {key: content[key] for key in keys if key in content} | content["training"]
     if "training_stage" in content.get("versions", {}):
         settings["version"] = content["versions"]["training_stage"]

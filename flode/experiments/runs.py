@@ -14,17 +14,15 @@ import torch
 
 from flode.datasets.graph import Graph
 from flode.devices import memory_advice, resolve_device, set_tf32
-from flode.experiments.hyperparameters import architecture_keywords, training_keywords
 from flode.experiments.models import TrainedModels
 from flode.experiments.progress import Progress
 from flode.experiments.provenance import commit, versions
 from flode.experiments.runfiles import SCHEMA, save_run
+from flode.experiments.trainings import FLODETraining, ModuleTraining
 from flode.files import atomic_write
 from flode.locks import claim
-from flode.model import Architecture, Operator
-from flode.spectral import Factors, sna
-from flode.training.evaluation import evaluate
-from flode.training.trainer import StackedTrainer, TrainingSettings
+from flode.training.module import ModuleTrainer
+from flode.training.trainer import StackedTrainer
 
 logger = logging.getLogger("flode.runs")
 
@@ -35,79 +33,69 @@ CHECKPOINT_SECONDS = float(os.environ.get("FLODE_CHECKPOINT_SECONDS", "30"))
 def run_configuration(
     settings: Mapping,
     graph_file: str | Path,
-    factor_file: str | Path,
+    factor_file: str | Path | None,
     splits: Sequence[int],
     *,
     device: str = "auto",
     checkpoint: str | Path | None = None,
     models: TrainedModels | None = None,
+    model_class: str | None = None,
 ) -> dict:
     """Train splits of a configuration and report them.
 
-    Splits on one graph are trained side by side.
+    Splits of FLODE on one graph are trained side by side, those of another model one by one.
 
     Args:
         settings: ``Catalogue.run_settings``.
-        graph_file, factor_file: of the variant.
+        graph_file, factor_file: of the variant; None for a model that takes no factors.
         splits: which splits. Where a variant has several graphs, split k is graph k's own.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         checkpoint: side file to resume from and to save to; deleted by :func:`write_run`.
         models: takes the parameters and logits of each split, where they are to be kept.
+        model_class: ``Catalogue.model_class``, of a model that is not FLODE.
 
     Returns:
         The content of a run file: what was run, with which versions, and a record a split.
 
     Raises:
-        ValueError: damaged inputs, named, or a device that is not there.
+        ValueError: damaged inputs, named, a device that is not there, or a model that does not do
+            as it must.
         MemoryError: too little memory; the message says which settings to change.
     """
     where = resolve_device(device)
     title = f"{settings['variant']}/{settings['configuration']}"
     with memory_advice(f"{title} on {where}", _advice(settings, splits, where)):
-        return _run(settings, graph_file, factor_file, splits, where, checkpoint, models)
+        set_tf32(settings["tf32"])
+        if model_class is None:
+            training = FLODETraining(settings, factor_file, where)
+        else:
+            training = ModuleTraining(settings, model_class, factor_file, where)
+        inputs = [_identity(file) for file in (graph_file, factor_file) if file is not None]
+        facts = [dict(settings), list(splits), where.type, inputs]
+        resume = Checkpoint(checkpoint, facts, models=models)
+        return _run(training, graph_file, splits, resume)
 
 
 def _run(
-    settings: Mapping,
+    training: FLODETraining | ModuleTraining,
     graph_file: str | Path,
-    factor_file: str | Path,
     splits: Sequence[int],
-    where: torch.device,
-    checkpoint: str | Path | None,
-    models: TrainedModels | None,
+    resume: Checkpoint,
 ) -> dict:
+    settings, where = training.settings, training.device
     hyperparameters = settings["hyperparameters"]
-    set_tf32(settings["tf32"])
     title = f"{settings['variant']}/{settings['configuration']}"
-    inputs = [_identity(graph_file), _identity(factor_file)]
-    facts = [dict(settings), list(splits), where.type, inputs]
-    resume = Checkpoint(checkpoint, facts, models=models)
-    records = resume.records
+    records, models = resume.records, resume.models
     progress = Progress(title, len(splits), len(records))
     metric = None
-    for number, offset, own in _groups(settings["graphs"], splits):
+    for number, offset, own in _groups(settings["graphs"], splits, training.together):
         graph = Graph.load(graph_file, number)
         metric = graph.metric
         _check_splits(graph, max(own) - offset, settings["dataset"], graph_file)
         if all(any(record["split"] == split for record in records) for split in own):
             continue
         started = time.monotonic()
-        operator = _operator(
-            Factors.load(factor_file, number), hyperparameters["rank"], graph, where
-        )
-        architecture = Architecture(
-            in_channels=graph.num_features,
-            out_channels=graph.num_classes,
-            **architecture_keywords(hyperparameters),
-        )
-        trainer = StackedTrainer(
-            architecture,
-            graph,
-            operator,
-            TrainingSettings(**training_keywords(hyperparameters)),
-            [split - offset for split in own],
-            hyperparameters["path"],
-        )
+        trainer = training.trainer(graph, number, [split - offset for split in own])
         resume.started = started - resume.restore(trainer)
         progress.start_group(offset)
 
@@ -116,14 +104,13 @@ def _run(
             resume.save_sometimes(trainer)
 
         trained = trainer.train_all(after_epoch)
-        laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes, settings["flow"])
         seconds = time.monotonic() - resume.started
-        for one in trained:
-            record = evaluate(trainer.path, one, graph, laplacian)
+        found = training.records(trainer, trained)
+        for one, record in zip(trained, found, strict=True):
             record = {"split": one.split + offset, **record, "seconds": seconds / len(trained)}
             records.append(record)
-            if models is not None:
-                models.add(record["split"], trainer.path, one)
+            if models is not None and one.best_epoch:
+                models.add(record["split"], *training.kept(trainer, one))
             _log_record(title, record)
         logger.info("%s: trained %d of %d splits", title, len(records), len(splits))
         progress.done = len(records)
@@ -135,6 +122,7 @@ def _run(
         "hyperparameters": dict(hyperparameters),
         "training": {"tf32": settings["tf32"], "flow": settings["flow"]},
         "origin": settings["origin"],
+        **({"model": settings["model"]} if "model" in settings else {}),
         "seed": hyperparameters["seed"],
         "quick": settings["quick"],
         "versions": versions() | {"training_stage": settings["version"]},
@@ -148,11 +136,15 @@ def _run(
 def _advice(settings: Mapping, splits: Sequence[int], device: torch.device) -> str:
     """What takes less memory, from what costs least."""
     values = settings["hyperparameters"]
-    ways = []
-    if settings["graphs"] == 1 and len(splits) > 1:
-        ways.append(f"lower training.splits_per_job ({len(splits)} splits side by side)")
-    ways.append(f"lower rank ({values['rank'] or 'all that the factors hold'})")
-    ways.append(f"lower hidden_channels ({values['hidden_channels']})")
+    if "model" in settings:
+        ways = [f"make models.{values['model']} smaller by its keywords"]
+    else:
+        ways = [
+            f"lower rank ({values['rank'] or 'all that the factors hold'})",
+            f"lower hidden_channels ({values['hidden_channels']})",
+        ]
+        if settings["graphs"] == 1 and len(splits) > 1:
+            ways.insert(0, f"lower training.splits_per_job ({len(splits)} splits side by side)")
     if device.type != "cpu":
         ways.append("run fewer jobs at a time (--resources gpu=1)")
         ways.append("set device: cpu")
@@ -268,7 +260,7 @@ class Checkpoint:
             self.models.tensors = stored["models"]
         logger.info("resuming from %s: %d splits done", self.path, len(self.records))
 
-    def restore(self, trainer: StackedTrainer) -> float:
+    def restore(self, trainer: StackedTrainer | ModuleTrainer) -> float:
         """Put the saved trainer's state into this one, if there is one of its splits.
 
         Returns:
@@ -281,12 +273,12 @@ class Checkpoint:
         logger.info("going on at epoch %d", trainer.epoch)
         return self._trained_before
 
-    def save_sometimes(self, trainer: StackedTrainer) -> None:
+    def save_sometimes(self, trainer: StackedTrainer | ModuleTrainer) -> None:
         """Save if the last save is old enough."""
         if time.monotonic() - self.last >= self.seconds:
             self.save(trainer)
 
-    def save(self, trainer: StackedTrainer | None) -> None:
+    def save(self, trainer: StackedTrainer | ModuleTrainer | None) -> None:
         """Save now; None when no trainer is at work.
 
         A training goes on without, where its side file cannot be written: the older one stays.
@@ -310,13 +302,15 @@ class Checkpoint:
             logger.warning("no checkpoint: %s", error)
 
 
-def _groups(graphs: int, splits: Sequence[int]):
-    """``(graph, number of its first split, splits)`` of each graph needed."""
-    if graphs == 1:
+def _groups(graphs: int, splits: Sequence[int], together: bool):
+    """``(graph, number of its first split, splits)`` of each graph needed, with all splits of a
+    graph together or one by one."""
+    if graphs == 1 and together:
         yield 0, 0, list(splits)
         return
     for split in splits:
-        yield split, split, [split]
+        first = 0 if graphs == 1 else split
+        yield first, first, [split]
 
 
 def _identity(path: str | Path) -> list:
@@ -331,12 +325,3 @@ def _check_splits(graph: Graph, last: int, dataset: str, graph_file: str | Path)
             f"split {last} is not in {graph_file}, which has {graph.num_splits} splits, 0 to"
             f" {graph.num_splits - 1}; datasets.{dataset}.splits must not exceed them"
         )
-
-
-def _operator(factors: Factors, rank, graph: Graph, device: torch.device) -> Operator:
-    if factors.num_nodes != graph.num_nodes:
-        raise ValueError(
-            f"the factors have {factors.num_nodes} nodes, the graph {graph.num_nodes}; delete the"
-            " factor file to have it made again"
-        )
-    return Operator(factors.leading(rank), device=device)

@@ -117,7 +117,8 @@ class Schema:
 #: Keys whose values are named entries, which an overlay removes by setting them to null.
 _ENTRIES = (
     *("datasets", "sources", "variants", "searches", "studies", "tables", "figures"),
-    *("candidates", "claims", "columns", "graphs", "panels", "rows", "series", "subtables"),
+    *("candidates", "claims", "columns", "graphs", "models", "panels", "rows", "series"),
+    "subtables",
 )
 
 

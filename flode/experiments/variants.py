@@ -15,9 +15,11 @@ from flode.experiments.graphs import Graphs, in_order
 from flode.experiments.hyperparameters import (
     DEFAULT,
     SHORT_NAMES,
+    TRAINING,
     format_configuration,
     parse_configuration,
 )
+from flode.experiments.othermodels import FLODE, check_models, model_settings
 from flode.experiments.validation import ConfigurationError, Schema
 
 
@@ -44,6 +46,7 @@ class Variants(Graphs):
         super().__init__(config)
         self._hyperparameters = hyperparameters
         self._known: dict[Run, dict] = {}
+        check_models(self.config["models"])
         for variant in self.variants:
             self.hyperparameters(Run(variant))
         kept = self._kept_models()
@@ -74,10 +77,15 @@ class Variants(Graphs):
             overrides = parse_configuration(run.configuration)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
-        where = _in_words(run)
-        values = self._default(run.variant) | overrides
+        where, model = _in_words(run), overrides.get("model", FLODE)
+        self._hyperparameters.check(overrides, where)
+        values = self._default(run.variant, model) | overrides
         self._hyperparameters.check(values, where)
-        missing = [name for name in SHORT_NAMES if name not in values]
+        if model != FLODE:
+            self._check_own(overrides, where)
+            return {**values, "model": model}
+        del values["model"]
+        missing = [name for name in SHORT_NAMES if name not in values and name != "model"]
         if missing:
             raise ConfigurationError(f"{where}: hyperparameter {missing[0]!r} is not set")
         if values["equation"] == "schroedinger" and not values["complex_valued"]:
@@ -86,6 +94,15 @@ class Variants(Graphs):
             )
         return values
 
+    def _check_own(self, overrides: Mapping, where: str) -> None:
+        """Of a model that is not FLODE a name says how it is trained; the rest says its entry."""
+        if foreign := [name for name in overrides if name not in ("model", *TRAINING)]:
+            raise ConfigurationError(
+                f"{where}: {foreign[0]} is a hyperparameter of FLODE; of model"
+                f" {overrides['model']!r} allowed are {', '.join(TRAINING)}, and"
+                f" models.{overrides['model']}.keywords says the rest"
+            )
+
     def named(self, variant: str, configuration: str) -> Run:
         """The run that a configuration file names. The name may say what the variant says too, as
         other files or the command line may have set it for all."""
@@ -93,17 +110,42 @@ class Variants(Graphs):
 
     def run(self, variant: str, overrides: Mapping) -> Run:
         """The run that differs from a variant's default by these hyperparameters."""
-        return Run(variant, format_configuration(overrides, self._default(variant)))
+        default = self._default(variant, overrides.get("model", FLODE))
+        return Run(variant, format_configuration(overrides, default))
 
-    def _default(self, variant: str) -> dict:
+    def _default(self, variant: str, model: str = FLODE) -> dict:
+        """What a name of a run of this model need not say."""
         self._lookup("variants", variant, "variant")
         spec = self.config["variants"][variant]
         dataset = self.config["datasets"][spec["dataset"]]
-        return {
+        values = {
             **self.config["hyperparameters"],
             **dataset.get("hyperparameters", {}),
             **spec.get("hyperparameters", {}),
+            "model": FLODE,
         }
+        if model == FLODE:
+            return values
+        self._lookup("models", model, "hyperparameter model")
+        own = {name: values[name] for name in ("model", *TRAINING) if name in values}
+        return own | self.config["models"][model].get("hyperparameters", {})
+
+    def other_model(self, run: Run) -> dict | None:
+        """The entry of the model of a run that is not FLODE's; None of FLODE, and where the name of
+        the run is none that there could be."""
+        try:
+            model = parse_configuration(run.configuration).get("model", FLODE)
+        except ValueError:
+            return None
+        return self.config["models"].get(model)
+
+    def training_inputs(self, run: Run) -> dict[str, str]:
+        """Files that a training reads: ``graphs``, and ``factors`` where its model needs them."""
+        files = {"graphs": f"{self.results}/graphs/{run.variant}.npz"}
+        other = self.other_model(run)
+        if other is None or "factors" in other.get("inputs", ()):
+            files["factors"] = f"{self.results}/factors/{run.variant}.safetensors"
+        return files
 
     # Files
 
@@ -172,6 +214,9 @@ class Variants(Graphs):
     def run_settings(self, run: Run, splits: Iterable[int] | None = None) -> dict:
         """Settings of a training of some splits, or of all, by which its run file is known."""
         splits = range(self.num_splits(run.variant)) if splits is None else splits
+        origin, other = self.origin(run.variant, splits), self.other_model(run)
+        if "factors" not in self.training_inputs(run):
+            del origin["factors"]
         return in_order(
             {
                 "version": versions.TRAINING,
@@ -183,9 +228,17 @@ class Variants(Graphs):
                 "flow": self.factor_settings(run.variant)["flow"],
                 "tf32": self.config["training"]["tf32"],
                 "quick": self.config["quick"],
-                "origin": self.origin(run.variant, splits),
+                "origin": origin,
             }
+            # No key for FLODE: the settings of its runs stay what they were.
+            | ({"model": model_settings(other)} if other else {})
         )
+
+    def model_class(self, run: Run) -> str | None:
+        """Where the class of a model that is not FLODE is found, ``file.py:Class`` or
+        ``module:Class``."""
+        other = self.other_model(run)
+        return other["class"] if other else None
 
     def train_settings(self, run: Run, splits: Iterable[int] | None = None) -> dict:
         """The same, of a training that is asked for.
@@ -195,8 +248,9 @@ class Variants(Graphs):
                 default of all runs must not forbid the targets that do without such a run.
         """
         settings = self.run_settings(run, splits)
-        self._check_path(run, settings["hyperparameters"])
-        self._check_rank(run, settings["hyperparameters"]["rank"])
+        if "model" not in settings:
+            self._check_path(run, settings["hyperparameters"])
+            self._check_rank(run, settings["hyperparameters"]["rank"])
         return settings
 
     def _check_path(self, run: Run, hyperparameters: Mapping) -> None:

@@ -46,8 +46,8 @@ _ROW_LABELS = {
 def render_comparison(
     frame: pd.DataFrame, spec: Mapping[str, Any], published: pd.DataFrame, quick: bool = False
 ) -> str:
-    """A comparison table: published baselines, ``FLODE (measured)`` ranked with them, and below
-    it ``FLODE (published)``, which is not ranked.
+    """A comparison table: published baselines, ``FLODE (measured)`` and other measured models
+    ranked with them, and below each ``(published)``, which is not ranked.
 
     Args:
         frame: the tidy table from `comparison_table`.
@@ -60,7 +60,10 @@ def render_comparison(
     layout, tidy, paper = parse(frame, spec, published)
     blocks = []
     for subtable in layout.subtables:
-        columns = [_comparison_column(layout, subtable, c, tidy, paper) for c in subtable.columns]
+        columns = [
+            _comparison_column(layout, subtable, column, tidy, paper, quick)
+            for column in subtable.columns
+        ]
         rows = zip(_names(subtable), *columns, strict=True)
         blocks.append(
             [
@@ -70,14 +73,17 @@ def render_comparison(
         )
     flode, place = frame[frame["row"] == FLODE], by_column(layout)
     ranked = "FLODE (measured) and the published baselines are ranked together"
+    grey = r"\flodepublished{FLODE (published)}, in grey, is not ranked."
+    if spec.get("models"):
+        ranked = "Measured models and the other baselines are ranked together"
+        grey = r"\flodepublished{Published numbers of measured models}, in grey, are not ranked."
     if (flode["verdict"] == QUICK_RUN).any():
         ranked = "The published baselines are ranked"
     notes = [
-        f"{ranked} by their printed means; equal means share a rank. "
-        r"\flodepublished{FLODE (published)}, in grey, is not ranked.",
+        f"{ranked} by their printed means; equal means share a rank. {grey}",
         r"$\pm$ is the standard deviation" + over_splits(frame) + standard_error_note(published),
         *verdict_notes(flode, place, MEAN_RULE),
-        *not_run_notes(flode, place),
+        *not_run_notes(frame, place),
     ]
     return assemble(frame, spec, lettered_blocks(layout, blocks), notes, quick)
 
@@ -141,22 +147,22 @@ def _hyperparameter_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
 
 
 def _comparison_column(
-    layout: Layout, subtable: Subtable, column: Column, tidy: Cells, paper: Paper
+    layout: Layout, subtable: Subtable, column: Column, tidy: Cells, paper: Paper, quick: bool
 ) -> list[str]:
-    """Cells of a column from top to bottom, the measured and the published FLODE row included."""
+    """Cells of a column from top to bottom, of a measured model the measured and the published."""
     rows = list(rows_with_flode(subtable))
     printed = {row: paper.get((subtable.name, row, column.name), NOTHING) for row in rows}
-    measured = cell_at(tidy, (subtable.name, FLODE, column.name))
-    # A measured number gets the digits of the published one, else those of its column.
+    # A measured number gets the digits of FLODE's published one, else those of its column.
     digits, std_digits = shared_digits([printed[FLODE], *printed.values()])
     texts, values = [], []
     for row in rows:
-        if row == FLODE:
+        if row == FLODE or row in subtable.models:
+            cell = cell_at(tidy, (subtable.name, row, column.name))
             text, value = NOT_RUN_CELL, None
-            if pd.notna(measured.mean):
-                text = fixed(measured.mean, measured.std, digits, std_digits)
-                if measured.verdict != QUICK_RUN:
-                    value = Decimal(f"{measured.mean:.{digits}f}")
+            if pd.notna(cell.mean):
+                text = fixed(cell.mean, cell.std, digits, std_digits)
+                if not quick and QUICK_RUN not in (cell.verdict, *cell.note.split("; ")):
+                    value = Decimal(f"{cell.mean:.{digits}f}")
         else:
             cell = tidy.get((subtable.name, row, column.name))
             text = published_text(cell, printed[row])
@@ -166,9 +172,15 @@ def _comparison_column(
     result = []
     for row, text, rank in zip(rows, texts, ranks(values, layout.marked), strict=True):
         result.append(mark(text, rank))
-        if row == FLODE:
-            result.append(rf"\flodepublished{{{published_text(measured, printed[FLODE])}}}")
+        if _is_twofold(subtable, row):
+            cell = cell_at(tidy, (subtable.name, row, column.name))
+            result.append(rf"\flodepublished{{{published_text(cell, printed[row])}}}")
     return result
+
+
+def _is_twofold(subtable: Subtable, row: str) -> bool:
+    """Whether a row is shown as two, measured and published."""
+    return row == FLODE or (row in subtable.models and row in subtable.groups)
 
 
 def _hyperparameter(cell: Any, printed: Any) -> str:
@@ -193,14 +205,15 @@ def _label(name: str) -> str:
 
 
 def _names(subtable: Subtable) -> list[tuple[str, int]]:
-    """Name (LaTeX) and group of each displayed row: FLODE's is two, measured and published."""
+    """Name (LaTeX) and group of each displayed row: a measured model's is two, measured and
+    published, where both are shown."""
     names = []
     for row, group in rows_with_flode(subtable).items():
-        if row == FLODE:
-            names.append((rf"\textbf{{{FLODE} (measured)}}", group))
-            names.append((rf"\flodepublished{{{FLODE} (published)}}", group))
-        else:
-            names.append((escape(row), group))
+        name, measured = escape(row), row == FLODE or row in subtable.models
+        label = f"{name} (measured)" if measured else name
+        names.append((rf"\textbf{{{label}}}" if row == FLODE else label, group))
+        if _is_twofold(subtable, row):
+            names.append((rf"\flodepublished{{{name} (published)}}", group))
     return names
 
 

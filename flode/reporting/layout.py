@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -31,6 +31,7 @@ class Subtable:
     Attributes:
         groups: ``{row: group}``; a rule is drawn where the group changes.
         beside: whether the block stands to the right of the one before.
+        models: ``{row: configuration}`` of other models that are measured beside FLODE.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Subtable:
     columns: tuple[Column, ...]
     groups: Mapping[str, int]
     beside: bool = False
+    models: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def parse_layout(name: str, spec: Mapping[str, Any], published: pd.DataFrame) ->
     A column is ``{variant, configuration, label, metric}``, all but the variant optional.
     Columns stand as in the specification; published columns that it leaves out follow, without
     runs, so that nothing of the paper disappears silently. Published subtables that it leaves out
-    are not shown.
+    are not shown; with ``rows`` none but these rows, and the columns of the specification.
 
     Raises:
         ValueError: a key is missing or has a wrong value; names the table and the key.
@@ -149,12 +151,14 @@ def _subtable(
             )
         )
     named = {column.name for column in columns}
-    for key in published["column"].unique():
+    for key in published["column"].unique() if "rows" not in table else ():
         if key not in named:
             columns.append(Column(name=key, label=None, metric=None, key=None))
     groups: dict[str, int] = {}
+    shown = set(table.get("rows", published["row"]))
     for row, group in zip(published["row"], published["group"], strict=True):
-        groups.setdefault(row, int(group))
+        if row in shown:
+            groups.setdefault(row, int(group))
     return Subtable(
         name=name,
         caption=spec.get("caption", ""),
@@ -162,6 +166,7 @@ def _subtable(
         columns=tuple(columns),
         groups=groups,
         beside=bool(spec.get("beside", False)),
+        models=table.get("models", {}),
     )
 
 
@@ -191,10 +196,21 @@ def parse_rows(name: str, spec: Mapping[str, Any], published: pd.DataFrame) -> l
 
 
 def rows_with_flode(subtable: Subtable) -> dict[str, int]:
-    """The subtable's rows and groups, the measured model last where the paper has no such row."""
+    """The subtable's rows and groups: FLODE last where the paper has no such row, and before it, in
+    its group, other measured models that have none."""
     groups = dict(subtable.groups)
     groups.setdefault(FLODE, max(groups.values(), default=-1) + 1)
-    return groups
+    own = {row: groups[FLODE] for row in subtable.models if row not in groups}
+    before = list(groups).index(FLODE)
+    rows = list(groups.items())
+    return dict([*rows[:before], *own.items(), *rows[before:]])
+
+
+def of_model(column: Column, subtable: Subtable, row: str) -> Column:
+    """A column whose runs are those of a row's model."""
+    if column.key is None or row not in subtable.models:
+        return column
+    return replace(column, key=(column.key[0], subtable.models[row]))
 
 
 def _mapping(spec: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:

@@ -195,7 +195,7 @@ def _ranks(
     own: pd.DataFrame, kind: str, groups: Mapping, marked: int, digits: Digits
 ) -> dict[tuple[str, str], int]:
     """The place, from 1, of the best cells of each column: of a comparison among the published
-    baselines and the measured model, of an ablation among the rows of its group."""
+    baselines and the measured models, of an ablation among the rows of its group."""
     found: dict[tuple[str, str], int] = {}
     if not marked:
         return found
@@ -212,7 +212,7 @@ def _ranks(
     for (column, _), part in scores.groupby([scores["column"], group], sort=False):
         cells = list(part.itertuples(index=False))
         values = [
-            cell.mean if cell.row == FLODE or kind == "ablation" else cell.published_mean
+            cell.mean if kind == "ablation" or _is_measured(cell) else cell.published_mean
             for cell in cells
         ]
         places = [digits.get((cell.table, cell.metric), 2) for cell in cells]
@@ -224,6 +224,11 @@ def _ranks(
             if rank is not None:
                 found[cell.row, column] = rank + 1
     return found
+
+
+def _is_measured(cell: Any) -> bool:
+    """Whether a cell of a comparison is of a model that is measured, run or not."""
+    return cell.row == FLODE or cell.verdict == NOT_RUN or pd.notna(cell.mean)
 
 
 def _plain(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from flode.reporting.layout import parse_layout, rows_with_flode
+from flode.reporting.layout import of_model, parse_layout, rows_with_flode
 from flode.reporting.published import FLODE, NOTHING, cells
 from flode.reporting.tidy import (
     COLUMNS,
@@ -24,7 +24,7 @@ from flode.reporting.tidy import (
     tidy_frame,
     write_table,
 )
-from flode.reporting.verdicts import mean_verdict, setting_verdict
+from flode.reporting.verdicts import NOT_RUN, mean_verdict, setting_verdict
 
 __all__ = [
     "COLUMNS",
@@ -60,7 +60,8 @@ def comparison_table(
 
     Returns:
         Cells in printed order. Row ``FLODE`` has measured (``mean``, ``std``, ``n``, ``runs``) and
-        published values and a verdict; a baseline's row has published values only. Means and
+        published values and a verdict; the row of another model that is measured has both without
+        one, and a baseline's row has published values only. Means and
         population standard deviations are in ``unit`` (percent). A cell without runs has an empty
         mean, the verdict ``not run`` and the reason in ``note``.
 
@@ -75,18 +76,21 @@ def comparison_table(
         for row in rows_with_flode(subtable):
             for column in subtable.columns:
                 at = (subtable.name, row, column.name)
-                if row != FLODE and at not in paper:
+                measured = row == FLODE or row in subtable.models
+                if not measured and at not in paper:
                     continue
                 cell = paper.get(at, NOTHING)
                 printed = metrics.get((subtable.name, column.name))
                 record = new_record(name, subtable, row, column, column.metric or printed, cell)
                 check_metric(record, printed)
-                if row == FLODE:
-                    run = fill(record, column, runs, reasons)
+                if measured:
+                    run = fill(record, of_model(column, subtable, row), runs, reasons)
                     if run is not None:
                         check_metric(record, run.metric, run)
                     score = run.score() if run else None
                     measure(record, score, mean_verdict(score, cell, record["metric"]))
+                    if row != FLODE and record["verdict"] != NOT_RUN:
+                        record["verdict"] = ""  # the paper's number is not of a run of its own
                 records.append(record)
     return tidy_frame(records)
 

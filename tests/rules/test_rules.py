@@ -14,7 +14,7 @@ from flode.experiments.factorization import factorize_graphs
 from flode.experiments.runfiles import read_run, save_run
 from flode.spectral import Factors, sna
 from flode.spectral.factors import save_factors
-from tests.configuration import TINY, catalogue, merge
+from tests.configuration import ROOT, TINY, catalogue, merge
 from tests.run_samples import put_run_file
 from tests.workflow_runner import snakemake, working_copy, write_overlay
 
@@ -119,6 +119,25 @@ def test_train_keeping_models(folder):
     graph, factors = Graph.load(folder / GRAPHS, 1), Factors.load(folder / FACTORS, 1)
     right = model(graph.features, factors).argmax(dim=1).numpy() == graph.labels
     assert right[graph.test[0]].mean() == pytest.approx(record["test"])
+
+
+def test_train_a_model_of_ones_own(folder):
+    """Without factors, and anew once its file is another."""
+    code = (ROOT / "tests/own_model.py").read_text()
+    (folder / "mine.py").write_text(code)
+    entry = {"class": "mine.py:OwnModel", "keywords": {"width": 4}}
+    write_overlay(folder, TINY, {"models": {"mine": entry}})
+    put_graphs(folder)
+    target = f"{PREFIX}/runs/{VARIANT}/model=mine/splits-0-1.json"
+    run_alone(folder, "train", target)
+    document = json.loads((folder / target).read_text())
+    assert [record["split"] for record in document["records"]] == [0, 1]
+    assert document["model"]["class"] == "mine.py:OwnModel"
+    assert document["model"]["keywords"] == {"width": 4}
+    assert not (folder / FACTORS).exists()
+    assert "Nothing to be done" in snakemake(folder, "-n", target).stdout
+    (folder / "mine.py").write_text(code + "# another\n")
+    assert "Params have changed" in snakemake(folder, "-n", target).stdout
 
 
 def test_take_run(folder):

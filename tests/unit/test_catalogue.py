@@ -25,7 +25,7 @@ def test_the_repository_is_configured_well():
     assert len(found.table_runs("dsbm")) == 10  # eleven cells, one shared
     for variant in found.variants:
         values = found.hyperparameters(Run(variant))
-        assert set(values) == set(SHORT_NAMES)
+        assert {"model", *values} == set(SHORT_NAMES)
 
 
 def test_the_quick_overlay_fits():

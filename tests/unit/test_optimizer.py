@@ -107,14 +107,15 @@ def test_a_training_imports_no_more_than_it_needs():
     code = """
 import sys
 import numpy as np
-from flode.experiments import runs
+from flode.experiments import runs, trainings
 from flode.datasets.graph import Graph
 from flode.spectral import factorize, sna
 edges, masks = np.array([[0, 1, 2, 3], [1, 2, 3, 0]]), np.eye(4, dtype=bool)[:, None]
 graph = Graph(np.eye(4, 2, dtype=np.float32), np.arange(4) % 2, edges, np.ones(4), *masks[:3])
-operator = runs.Operator(factorize(sna(edges, None, 4)))
-settings = runs.TrainingSettings(0.01, 0.001, 3, 3)
-trained = runs.StackedTrainer(runs.Architecture(2, 4, 2), graph, operator, settings).train_all()
+operator = trainings.Operator(factorize(sna(edges, None, 4)))
+settings = trainings.TrainingSettings(0.01, 0.001, 3, 3)
+model = trainings.Architecture(2, 4, 2)
+trained = runs.StackedTrainer(model, graph, operator, settings).train_all()
 slow = ["torch._dynamo", "sympy", "torch_geometric", "pandas", "sklearn", "scipy.linalg"]
 print(trained[0].epochs, [name for name in slow if name in sys.modules])
 """

@@ -9,12 +9,16 @@ import pandas as pd
 import pytest
 import yaml
 
+from flode.experiments.catalogue import Run
+from flode.experiments.measured import measured_files
 from flode.experiments.runfiles import run_files_in
+from flode.experiments.runs import run_configuration
 from flode.reporting.partial import write_partial
 from flode.reporting.published import DISAGREE
 from flode.reporting.records import load_runs
 from flode.reporting.verdicts import NOT_RUN, REPRODUCED
-from tests.configuration import ROOT, catalogue
+from tests.configuration import ROOT, TINY, catalogue, merge
+from tests.unit.trainings import tiny_files
 from tests.workflow_runner import command, environment, snakemake, working_copy
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -88,6 +92,28 @@ def test_a_graph_a_model_and_an_ablation_row_are_added_as_described(tmp_path):
     printed = snakemake(folder, "-n", "results/mine/tables/ablation.tex").stdout
     added = set(re.findall(r"Training chameleon-directed, (\S*sign=1\S*), splits", printed))
     assert added == {"sign=1," + f"layers={n}" for n in (2, 3, 4, 6)} | {"sign=1"}
+
+
+def test_a_model_of_ones_own_stands_beside_flode_as_described(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    section = README.partition("### Your model beside FLODE\n")[2]
+    python, overlay = (
+        re.search(rf"```{language}\n(.*?)```", section, re.DOTALL)[1]
+        for language in ("python", "yaml")
+    )
+    (tmp_path / "my_model.py").write_text(python)
+    overlay = yaml.safe_load(overlay)
+    found = catalogue(overlay)
+    names = {run.configuration for run in found.table_runs("mine")}
+    assert names == {"default", "model=mine", "model=gcn"}
+    assert all(measured_files(found, Run(v), "0", "9") for v in ("cora", "citeseer"))
+    found = catalogue(merge(TINY, overlay))
+    graphs, _ = tiny_files(tmp_path, "dsbm-alpha0.1-beta0.2")
+    run = Run("dsbm-alpha0.1-beta0.2", "model=mine")
+    document = run_configuration(
+        found.train_settings(run), graphs, None, [0, 1], model_class=found.model_class(run)
+    )
+    assert len(document["records"]) == 2
 
 
 REAL_GRAPHS = re.findall(

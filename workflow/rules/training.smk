@@ -3,8 +3,11 @@
 
 rule train:
     input:
-        graphs=f"{RESULTS}/graphs/{{variant}}.npz",
-        factors=f"{RESULTS}/factors/{{variant}}.safetensors",
+        unpack(
+            lambda wildcards: catalogue.training_inputs(
+                Run(wildcards.variant, wildcards.configuration)
+            )
+        ),
     output:
         run=f"{RESULTS}/runs/{{variant}}/{{configuration}}/splits-{{first}}-{{last}}.json",
     log:
@@ -24,6 +27,9 @@ rule train:
         ),
         splits=lambda wildcards: catalogue.splits(
             wildcards.variant, wildcards.first, wildcards.last
+        ),
+        model_class=lambda wildcards: catalogue.model_class(
+            Run(wildcards.variant, wildcards.configuration)
         ),
         checkpoint=lambda wildcards: catalogue.checkpoint_file(
             Run(wildcards.variant, wildcards.configuration), wildcards.first, wildcards.last

@@ -16,11 +16,12 @@ models = TrainedModels() if kept else None
 document = run_configuration(
     snakemake.params.settings,
     snakemake.input.graphs,
-    snakemake.input.factors,
+    snakemake.input.get("factors"),
     snakemake.params.splits,
     device=snakemake.resources.device,
     checkpoint=snakemake.params.checkpoint,
     models=models,
+    model_class=snakemake.params.model_class,
 )
 if kept:
     models.save(kept, document)

@@ -70,8 +70,11 @@ def _plotted(frame: pd.DataFrame, panel: str) -> pd.DataFrame:
     cells["x"] = [_number(panel, column) for column in cells["column"]]
     flode = cells["row"] == FLODE
     published, measured = cells["published_mean"], cells["mean"]
+    # Another model that was trained here is drawn as it was measured.
+    trained = ~flode & cells["row"].isin(cells["row"][measured.notna()])
+    cells["row"] = cells["row"].where(~trained, cells["row"] + " (measured)")
     parts = {
-        "baseline": (cells[~flode], published, None),
+        "baseline": (cells[~flode], measured.where(trained, published), None),
         "measured": (cells[flode], measured, cells["std"]),
         "published": (cells[flode], published, None),
     }

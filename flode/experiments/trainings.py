@@ -1,0 +1,148 @@
+"""How the model of a run is trained on each of its graphs: FLODE, splits side by side, or another
+model, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from flode.datasets.graph import Graph
+from flode.experiments.hyperparameters import architecture_keywords, training_keywords
+from flode.experiments.othermodels import load_class
+from flode.model import Architecture, Operator
+from flode.spectral import Factors, sna
+from flode.training.evaluation import evaluate, states_and_logits
+from flode.training.module import ModuleTrainer, graph_inputs
+from flode.training.trainer import StackedTrainer, Trained, TrainingSettings
+
+
+class FLODETraining:
+    """FLODE.
+
+    Args:
+        settings: ``Catalogue.run_settings``.
+        factor_file: of the variant.
+        device: where to train.
+    """
+
+    #: Whether splits of one graph are trained side by side.
+    together = True
+
+    def __init__(self, settings: Mapping, factor_file: str | Path, device: torch.device):
+        self.settings, self.factor_file, self.device = settings, factor_file, device
+
+    def trainer(self, graph: Graph, number: int, splits: Sequence[int]) -> StackedTrainer:
+        """Of these splits of graph ``number`` of the variant."""
+        hyperparameters = self.settings["hyperparameters"]
+        factors = _factors(self.factor_file, number, graph).leading(hyperparameters["rank"])
+        architecture = Architecture(
+            in_channels=graph.num_features,
+            out_channels=graph.num_classes,
+            **architecture_keywords(hyperparameters),
+        )
+        return StackedTrainer(
+            architecture,
+            graph,
+            Operator(factors, device=self.device),
+            TrainingSettings(**training_keywords(hyperparameters)),
+            list(splits),
+            hyperparameters["path"],
+        )
+
+    def records(self, trainer: StackedTrainer, trained: Sequence[Trained]) -> list[dict]:
+        """What a run file says of each trained split."""
+        graph = trainer.graph
+        flow = self.settings["flow"]
+        laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes, flow)
+        return [evaluate(trainer.path, one, graph, laplacian) for one in trained]
+
+    def kept(self, trainer: StackedTrainer, trained: Trained) -> tuple[Mapping, Tensor]:
+        """Parameters and logits ``(N, C)`` of a trained split, to be kept."""
+        return trained.parameters, states_and_logits(trainer.path, trained)[2][0].T
+
+
+class ModuleTraining:
+    """A model of ``models``.
+
+    Args:
+        settings, device: as of `FLODETraining`.
+        model_class: where its class is found, see `load_class`.
+        factor_file: None where it does not take them.
+
+    Raises:
+        ValueError: its code cannot be loaded, or does not do as a model must; names the model.
+    """
+
+    together = False
+
+    def __init__(
+        self,
+        settings: Mapping,
+        model_class: str,
+        factor_file: str | Path | None,
+        device: torch.device,
+    ):
+        self.settings, self.factor_file, self.device = settings, factor_file, device
+        self.name, self.entry = settings["hyperparameters"]["model"], settings["model"]
+        with self._naming_model():
+            self.model_class = load_class(model_class)
+
+    def trainer(self, graph: Graph, number: int, splits: Sequence[int]) -> ModuleTrainer:
+        """Of this one split of graph ``number`` of the variant."""
+        (split,) = splits
+        factors = _factors(self.factor_file, number, graph) if self.factor_file else None
+        names, flow = self.entry["inputs"], self.settings["flow"]
+        with self._naming_model():
+            return ModuleTrainer(
+                lambda: make_module(self.model_class, graph, self.entry),
+                graph_inputs(graph, names, flow, self.device, factors),
+                graph,
+                TrainingSettings(**training_keywords(self.settings["hyperparameters"])),
+                split,
+                self.device,
+            )
+
+    def records(self, trainer: ModuleTrainer, trained: Sequence[Trained]) -> list[dict]:
+        """What a run file says of each trained split."""
+        return [trainer.record(one) for one in trained]
+
+    def kept(self, trainer: ModuleTrainer, trained: Trained) -> tuple[Mapping, Tensor]:
+        """Parameters and logits of the split just recorded."""
+        return trained.parameters, trainer.logits()
+
+    @contextmanager
+    def _naming_model(self) -> Iterator[None]:
+        """Turn whatever a model's code raises into an error that names the model."""
+        try:
+            yield
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:
+            told = error if type(error) is ValueError else f"{type(error).__name__}: {error}"
+            raise ValueError(f"models.{self.name}, {self.entry['class']}: {told}") from error
+
+
+def make_module(model_class: type, graph: Graph, entry: Mapping) -> torch.nn.Module:
+    """A model of ``models`` for a graph's features and classes.
+
+    Raises:
+        TypeError: the class is none of models, or refuses its keywords.
+    """
+    if not issubclass(model_class, torch.nn.Module):
+        raise TypeError(f"{model_class.__name__} is no torch.nn.Module")
+    sizes = {"in_channels": graph.num_features, "out_channels": graph.num_classes}
+    return model_class(**(sizes | entry["keywords"]))
+
+
+def _factors(file: str | Path, number: int, graph: Graph) -> Factors:
+    factors = Factors.load(file, number)
+    if factors.num_nodes != graph.num_nodes:
+        raise ValueError(
+            f"the factors have {factors.num_nodes} nodes, the graph {graph.num_nodes}; delete the"
+            " factor file to have it made again"
+        )
+    return factors
