@@ -13,6 +13,7 @@ _HOMES = {
     "Factors": "flode.spectral",
     "FactorizeSNA": "flode.model.transforms",
     "Graph": "flode.datasets.graph",
+    "ModulusAdam": "flode.training.modulus_adam",
     "dirichlet_energy": "flode.spectral",
     "factorize": "flode.spectral",
     "load_model": "flode.experiments.models",

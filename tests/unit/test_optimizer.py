@@ -1,5 +1,6 @@
 """Adam is PyTorch's, and a training starts without what takes long to import."""
 
+import copy
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from flode import FLODE
+from flode import FLODE, ModulusAdam
 from flode.model import Architecture
 from flode.spectral import factorize, sna
 from flode.training.optimizer import Adam
@@ -78,16 +79,76 @@ def test_a_complex_parameter_has_one_second_moment_of_its_modulus(shape, plane):
     assert (joined(parts.detach()) - expected).abs().max() > 0.01
 
 
-def test_a_module_is_trained_with_it_too():
-    model = FLODE(3, 4, 2)
-    optimizer = Adam(model.parameters_by_name(), 0.01, 0.1, model.architecture.complex_parameters)
-    factors = factorize(sna(np.array([[0, 1, 2, 3], [1, 2, 3, 0]]), None, 4))
-    model(torch.randn(4, 3), factors).square().sum().backward()
-    start = model.complex_parameter("encoder.0.weight")
-    gradient = torch.complex(*model.encoder_0_weight.grad)
-    optimizer.step()
-    moved = model.complex_parameter("encoder.0.weight")
-    torch.testing.assert_close(moved, literal_steps(start, [gradient], 0.01, 0.1))
+FACTORS = factorize(sna(np.array([[0, 1, 2, 3], [1, 2, 3, 0]]), None, 4))
+X = torch.randn(4, 3)
+
+
+class Larger(torch.nn.Module):
+    """FLODE between layers that know of no complex numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.before, self.flode, self.after = torch.nn.Linear(3, 5), FLODE(5, 4, 2), torch.nn.ELU()
+
+    def forward(self):
+        return self.after(self.flode(self.before(X), FACTORS)).square().sum()
+
+
+def test_an_optimizer_for_modules_is_the_papers_for_complex_numbers_and_torchs_for_others():
+    model = Larger()
+    optimizer = ModulusAdam(model, lr=0.01, weight_decay=0.1)
+    start = model.flode.complex_parameter("encoder.0.weight")
+    before = {n: v.detach().clone().requires_grad_() for n, v in model.before.named_parameters()}
+    alpha = model.flode.exponent.detach().clone().requires_grad_()
+    reference = torch.optim.Adam([*before.values(), alpha], lr=0.01, weight_decay=0.1)
+    gradients = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        model().backward()
+        gradients.append(torch.complex(*model.flode.encoder_0_weight.grad.clone()))
+        for name, value in before.items():
+            value.grad = getattr(model.before, name).grad.clone()
+        alpha.grad = model.flode.exponent.grad.clone()
+        optimizer.step()
+        reference.step()
+    moved = model.flode.complex_parameter("encoder.0.weight")
+    torch.testing.assert_close(moved, literal_steps(start, gradients, 0.01, 0.1))
+    torch.testing.assert_close(model.flode.exponent, alpha)
+    for name, value in before.items():
+        torch.testing.assert_close(getattr(model.before, name), value)
+
+
+def test_it_goes_on_and_is_scheduled_as_pytorchs():
+    torch.manual_seed(0)
+    model = Larger()
+    optimizer = ModulusAdam(model, lr=0.02)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+
+    def steps(model, optimizer, schedule, count):
+        for _ in range(count):
+            optimizer.zero_grad()
+            assert optimizer.step(lambda: (loss := model(), loss.backward())[0]) > 0
+            schedule.step()
+
+    steps(model, optimizer, schedule, 3)
+    again = Larger()
+    again.load_state_dict(model.state_dict())
+    other = ModulusAdam(again, lr=0.5)
+    other_schedule = torch.optim.lr_scheduler.StepLR(other, 2, 0.5)
+    states = copy.deepcopy((optimizer.state_dict(), schedule.state_dict()))
+    steps(model, optimizer, schedule, 3)
+    other.load_state_dict(states[0])
+    other_schedule.load_state_dict(states[1])
+    steps(again, other, other_schedule, 3)
+    assert optimizer.param_groups[0]["lr"] == other.param_groups[0]["lr"] == 0.0025
+    for one, two in zip(model.parameters(), again.parameters(), strict=True):
+        assert torch.equal(one, two)
+
+
+@pytest.mark.parametrize("name", ["lr", "weight_decay"])
+def test_it_refuses_negative_numbers(name):
+    with pytest.raises(ValueError, match=f"{name} is -1"):
+        ModulusAdam(Larger(), **{name: -1})
 
 
 @pytest.mark.parametrize("complex_valued", [True, False])

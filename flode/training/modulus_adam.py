@@ -1,0 +1,58 @@
+"""The paper's Adam as a PyTorch optimizer, for FLODE in a training loop of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from flode.model import FLODE
+from flode.training.optimizer import Adam
+
+
+class ModulusAdam(torch.optim.Optimizer):
+    """Adam whose second moment is of the modulus of complex numbers, as PyTorch 1.12 has it, with
+    which the paper's program was run; ``torch.optim.Adam`` has one each for real and imaginary
+    parts. Of real parameters both are the same.
+
+    Args:
+        model: a module that is a FLODE or has some among its parts: all of its parameters are
+            trained, those that hold the planes of FLODE's complex numbers as such.
+        lr: learning rate.
+        weight_decay: L2, added to the gradient.
+    """
+
+    def __init__(self, model: nn.Module, lr: float = 1e-3, weight_decay: float = 0.0):
+        for name, value in (("lr", lr), ("weight_decay", weight_decay)):
+            if not value >= 0:
+                raise ValueError(f"{name} is {value}; a number of at least 0 is allowed")
+        self._planes: dict[Tensor, int] = {}
+        for part in model.modules():
+            if isinstance(part, FLODE):
+                own, places = part.parameters_by_name(), part.architecture.complex_parameters
+                self._planes |= {own[name]: plane for name, plane in places.items()}
+        super().__init__(model.parameters(), {"lr": lr, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Tensor] | None = None) -> Tensor | None:
+        """One step on the gradients there are; returns the loss of ``closure``, where given."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            values = dict(enumerate(group["params"]))
+            planes = {
+                number: self._planes[value]
+                for number, value in values.items()
+                if value in self._planes
+            }
+            adam = Adam(values, float(group["lr"]), group["weight_decay"], planes)
+            adam.moments = {
+                number: self.state[value] for number, value in values.items() if self.state[value]
+            }
+            adam.step()
+            for number, moments in adam.moments.items():
+                self.state[values[number]] = moments
+        return loss
