@@ -110,7 +110,7 @@ class Catalogue(Variants):
                         f" {', '.join(SHORT_NAMES)}"
                     )
             # A run's name says the value only, not its type.
-            self._hyperparameters.check(values, where)
+            self._check_values(values, where)
             run = self.run(variant, values)
             self.hyperparameters(run)
             found[run] = dict(point)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from decimal import Decimal
 
@@ -90,6 +91,11 @@ def parse_configuration(name: str) -> dict:
         ValueError: a part that is no ``key=value``, an unknown key, one given twice, or a value
             that is no YAML.
     """
+    return dict(_parsed(name))
+
+
+@functools.cache  # tables and studies name the same runs many times
+def _parsed(name: str) -> dict:
     if name == DEFAULT:
         return {}
     values = {}

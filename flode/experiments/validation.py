@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -80,6 +81,17 @@ _Validator = validators.extend(
 )
 
 
+@functools.cache
+def _schemas_in(folder: Path) -> Registry:
+    """The schemas of a folder, by their files' names."""
+    resources = []
+    for file in sorted(folder.glob("*.schema.yaml")):
+        schema = yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)
+        schema.pop("$schema")  # whose own validator would take the place of this one
+        resources.append((file.name, DRAFT202012.create_resource(schema)))
+    return Registry().with_resources(resources)
+
+
 class Schema:
     """A JSON schema in YAML, with references to its neighbours by file name.
 
@@ -89,14 +101,7 @@ class Schema:
 
     def __init__(self, path: str | Path):
         path = Path(path)
-        resources = []
-        for file in sorted(path.parent.glob("*.schema.yaml")):
-            schema = yaml.safe_load(file.read_text(encoding="utf-8"))
-            schema.pop("$schema")  # whose own validator would take the place of this one
-            resources.append((file.name, DRAFT202012.create_resource(schema)))
-        self._validator = _Validator(
-            {"$ref": path.name}, registry=Registry().with_resources(resources)
-        )
+        self._validator = _Validator({"$ref": path.name}, registry=_schemas_in(path.parent))
 
     def check(self, value, where: str = "configuration") -> None:
         """Refuse a value that does not fit.

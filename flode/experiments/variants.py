@@ -46,6 +46,7 @@ class Variants(Graphs):
         super().__init__(config)
         self._hyperparameters = hyperparameters
         self._known: dict[Run, dict] = {}
+        self._fitting: set[str] = set()
         check_models(self.config["models"])
         for variant in self.variants:
             self.hyperparameters(Run(variant))
@@ -78,9 +79,9 @@ class Variants(Graphs):
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
         where, model = _in_words(run), overrides.get("model", FLODE)
-        self._hyperparameters.check(overrides, where)
+        self._check_values(overrides, where)
         values = self._default(run.variant, model) | overrides
-        self._hyperparameters.check(values, where)
+        self._check_values(values, where)
         if model != FLODE:
             self._check_own(overrides, where)
             return {**values, "model": model}
@@ -93,6 +94,12 @@ class Variants(Graphs):
                 f"{where}: complex_valued is False; equation schroedinger needs complex numbers"
             )
         return values
+
+    def _check_values(self, values: Mapping, where: str) -> None:
+        """That they fit the schema; the same ones once, as many runs have them."""
+        if (text := repr(values)) not in self._fitting:
+            self._hyperparameters.check(values, where)
+            self._fitting.add(text)
 
     def _check_own(self, overrides: Mapping, where: str) -> None:
         """Of a model that is not FLODE a name says how it is trained; the rest says its entry."""
