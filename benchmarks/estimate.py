@@ -111,7 +111,7 @@ def measured(catalogue: Catalogue, run: Run, results: Path) -> Measured:
         found.seconds += sum(
             one.get("threads", document["threads"]) * one["seconds"] for one in records
         )
-        found.path = records[0]["path"]
+        found.path = records[0].get("path", "")  # of FLODE
         benchmark = results / "benchmarks/runs" / Path(*path.parts[-3:]).with_suffix(".tsv")
         own = path.is_relative_to(results / "runs") and TAKEN not in document
         if own and benchmark.exists():

@@ -112,6 +112,14 @@ def set_tf32(allowed: bool) -> None:
         products.allow_tf32 = allowed
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error is for want of memory: PyTorch's, CUDA's and NumPy's have many forms."""
+    if isinstance(error, MemoryError):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and any(words in text for words in _OUT_OF_MEMORY)
+
+
 @contextmanager
 def memory_advice(what: str, advice: str) -> Iterator[None]:
     """Turn an error for want of memory into one that says what to do.
@@ -128,8 +136,6 @@ def memory_advice(what: str, advice: str) -> Iterator[None]:
         yield
     except (RuntimeError, MemoryError) as error:
         text = str(error).strip() or type(error).__name__
-        if not isinstance(error, MemoryError) and not any(
-            words in text.lower() for words in _OUT_OF_MEMORY
-        ):
+        if not is_out_of_memory(error):
             raise
         raise MemoryError(f"{what}: out of memory. {advice} ({text.splitlines()[0]})") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -150,10 +150,6 @@ class Graph:
     @property
     def num_splits(self) -> int:
         return len(self.train)
-
-    def with_splits(self, splits: list[int]) -> Graph:
-        """The same graph with the named splits only, in that order."""
-        return replace(self, **{name: getattr(self, name)[splits] for name in _MASKS})
 
     def to_data(self):
         """The graph as a ``torch_geometric.data.Data`` with ``(N, S)`` masks, as PyG keeps them."""

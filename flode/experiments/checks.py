@@ -5,12 +5,11 @@ Light on purpose, as the catalogue that calls it is.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flode.experiments.publishedfiles import published_lines
 from flode.experiments.readings import check_discrepancies
 from flode.experiments.validation import ConfigurationError, did_you_mean
 from flode.experiments.variants import Run
@@ -347,11 +346,7 @@ def check_place(spec: Mapping, row: Mapping, where: str) -> None:
 
 def _of_published(files: str | list[str], key: str, subtable: str | None = None) -> list[str]:
     """What the files of published numbers that are there have in a column, all or of a subtable."""
-    found = {}
-    for file in [files] if isinstance(files, str) else files:
-        if Path(file).is_file():
-            with Path(file).open(encoding="utf-8", newline="") as stream:
-                for line in csv.DictReader(stream):
-                    if subtable in (None, line.get("subtable")):
-                        found[line.get(key)] = None
-    return list(found)
+    files = [files] if isinstance(files, str) else files
+    lines = (line for file in files for line in published_lines(file) or ())
+    chosen = (line for line in lines if subtable in (None, line.get("subtable")))
+    return list(dict.fromkeys(line.get(key) for line in chosen))

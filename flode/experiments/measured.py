@@ -112,6 +112,15 @@ def measured_statistics(catalogue: Catalogue, variant: str) -> str | None:
     return str(path) if _statistics_or_damaged(path, settings) is not None else None
 
 
+def known_statistics(catalogue: Catalogue, variant: str) -> str | None:
+    """The file of a variant's statistics with its present settings: its own, or one of
+    ``measured``; None where there is none."""
+    own, settings = catalogue.statistics_file(variant), catalogue.statistics_settings(variant)
+    if _statistics_or_damaged(own, settings) is not None:
+        return own
+    return measured_statistics(catalogue, variant)
+
+
 def _statistics_or_damaged(path: str | Path, settings: Mapping) -> dict | None:
     """As `_statistics`, empty where the file is damaged: that is left to its reader."""
     try:

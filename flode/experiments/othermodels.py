@@ -10,33 +10,40 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from flode.experiments.validation import ConfigurationError
+from flode.experiments.validation import ConfigurationError, did_you_mean
 
 #: The name of the model that needs no entry.
-FLODE = "flode"
+BUILT_IN = "flode"
 
 #: What a model gets where its entry does not say.
 INPUTS = ("x", "edge_index")
 
 
-def check_models(models: Mapping[str, Mapping]) -> None:
-    """Refuse names that a configuration's name cannot hold, and files that are not there.
+def check_models(models: Mapping[str, Mapping], variants: Iterable[str]) -> None:
+    """Refuse names that a configuration's name cannot hold, files that are not there, and graphs
+    that are none of ``variants``.
 
     Raises:
         ConfigurationError: names the entry.
     """
     for name, entry in models.items():
-        if name == FLODE or yaml.safe_load(name) != name:
+        if name == BUILT_IN or yaml.safe_load(name) != name:
             raise ConfigurationError(
                 f"models.{name}: this name is taken, or YAML reads it as something else than text;"
                 " another one is allowed"
             )
+        for variant in entry.get("variants", {}):
+            if variant not in variants:
+                raise ConfigurationError(
+                    f"models.{name}.variants: there is no {variant!r} among"
+                    f" variants{did_you_mean(variant, variants)}"
+                )
         code, _ = _parts(entry["class"])
         if isinstance(code, Path) and not code.is_file():
             raise ConfigurationError(
@@ -45,15 +52,25 @@ def check_models(models: Mapping[str, Mapping]) -> None:
             )
 
 
+def on_variant(entry: Mapping, variant: str) -> dict[str, Any]:
+    """An entry with what it says of this variant over what it says of all."""
+    own = entry.get("variants", {}).get(variant, {})
+    merged = {
+        key: {**entry.get(key, {}), **own.get(key, {})} for key in ("keywords", "hyperparameters")
+    }
+    return {**entry, **merged}
+
+
 def model_settings(entry: Mapping) -> dict[str, Any]:
-    """What a training depends on, wherever the file of its class lies: names of file (or module)
-    and class, the hash of the file, and what class and ``forward`` are given."""
+    """What a training depends on, of an entry `on_variant`, wherever the file of its class lies:
+    names of file (or module) and class, the hash of the file, what class and ``forward`` are
+    given."""
     code, name = _parts(entry["class"])
     in_file = isinstance(code, Path)
     return {
         "class": f"{code.name if in_file else code}:{name}",
         "sha256": hashlib.sha256(code.read_bytes()).hexdigest() if in_file else None,
-        "keywords": dict(entry.get("keywords", {})),
+        "keywords": dict(entry["keywords"]),
         "inputs": list(entry.get("inputs", INPUTS)),
     }
 

@@ -6,11 +6,11 @@ Light on purpose, as the catalogue that calls it is.
 from __future__ import annotations
 
 import copy
-import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flode.experiments.publishedfiles import published_lines
 from flode.experiments.validation import ConfigurationError
 from flode.experiments.variants import Run
 
@@ -159,13 +159,9 @@ def _check_cell(reading: Mapping, printed: Mapping, where: str) -> None:
 
 def _metrics(path: Path) -> dict[tuple[str, ...], str] | None:
     """``{(subtable, row, column): metric}`` of a file of published numbers."""
-    if not path.is_file():
-        return None
-    with path.open(encoding="utf-8", newline="") as stream:
-        return {
-            (line.get("subtable"), line.get("row"), line.get("column")): line.get("metric")
-            for line in csv.DictReader(stream)
-        }
+    lines = published_lines(path)
+    place = ("subtable", "row", "column")
+    return lines and {tuple(map(line.get, place)): line.get("metric") for line in lines}
 
 
 def needs_statistics(reading: Mapping) -> bool:

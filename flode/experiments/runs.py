@@ -103,9 +103,10 @@ def _run(
             progress(trainer)
             resume.save_sometimes(trainer)
 
-        trained = trainer.train_all(after_epoch)
-        seconds = time.monotonic() - resume.started
-        found = training.records(trainer, trained)
+        with training.naming_model():
+            trained = trainer.train_all(after_epoch)
+            seconds = time.monotonic() - resume.started
+            found = training.records(trainer, trained)
         for one, record in zip(trained, found, strict=True):
             record = {"split": one.split + offset, **record, "seconds": seconds / len(trained)}
             records.append(record)

@@ -4,13 +4,14 @@ model, one by one."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from flode.datasets.graph import Graph
+from flode.devices import is_out_of_memory
 from flode.experiments.hyperparameters import architecture_keywords, training_keywords
 from flode.experiments.othermodels import load_class
 from flode.model import Architecture, Operator
@@ -60,6 +61,10 @@ class FLODETraining:
         laplacian = sna(graph.edge_index, graph.edge_weight, graph.num_nodes, flow)
         return [evaluate(trainer.path, one, graph, laplacian) for one in trained]
 
+    def naming_model(self) -> AbstractContextManager:
+        """Errors as they come."""
+        return nullcontext()
+
     def kept(self, trainer: StackedTrainer, trained: Trained) -> tuple[Mapping, Tensor]:
         """Parameters and logits ``(N, C)`` of a trained split, to be kept."""
         return trained.parameters, states_and_logits(trainer.path, trained)[2][0].T
@@ -88,7 +93,7 @@ class ModuleTraining:
     ):
         self.settings, self.factor_file, self.device = settings, factor_file, device
         self.name, self.entry = settings["hyperparameters"]["model"], settings["model"]
-        with self._naming_model():
+        with self.naming_model():
             self.model_class = load_class(model_class)
 
     def trainer(self, graph: Graph, number: int, splits: Sequence[int]) -> ModuleTrainer:
@@ -96,7 +101,7 @@ class ModuleTraining:
         (split,) = splits
         factors = _factors(self.factor_file, number, graph) if self.factor_file else None
         names, flow = self.entry["inputs"], self.settings["flow"]
-        with self._naming_model():
+        with self.naming_model():
             return ModuleTrainer(
                 lambda: make_module(self.model_class, graph, self.entry),
                 graph_inputs(graph, names, flow, self.device, factors),
@@ -115,13 +120,13 @@ class ModuleTraining:
         return trained.parameters, trainer.logits()
 
     @contextmanager
-    def _naming_model(self) -> Iterator[None]:
+    def naming_model(self) -> Iterator[None]:
         """Turn whatever a model's code raises into an error that names the model."""
         try:
             yield
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
         except Exception as error:
+            if is_out_of_memory(error):
+                raise
             told = error if type(error) is ValueError else f"{type(error).__name__}: {error}"
             raise ValueError(f"models.{self.name}, {self.entry['class']}: {told}") from error
 

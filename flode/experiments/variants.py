@@ -19,7 +19,7 @@ from flode.experiments.hyperparameters import (
     format_configuration,
     parse_configuration,
 )
-from flode.experiments.othermodels import FLODE, check_models, model_settings
+from flode.experiments.othermodels import BUILT_IN, check_models, model_settings, on_variant
 from flode.experiments.validation import ConfigurationError, Schema
 
 
@@ -47,7 +47,7 @@ class Variants(Graphs):
         self._hyperparameters = hyperparameters
         self._known: dict[Run, dict] = {}
         self._fitting: set[str] = set()
-        check_models(self.config["models"])
+        check_models(self.config["models"], self.variants)
         for variant in self.variants:
             self.hyperparameters(Run(variant))
         kept = self._kept_models()
@@ -78,11 +78,11 @@ class Variants(Graphs):
             overrides = parse_configuration(run.configuration)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
-        where, model = _in_words(run), overrides.get("model", FLODE)
+        where, model = _in_words(run), overrides.get("model", BUILT_IN)
         self._check_values(overrides, where)
         values = self._default(run.variant, model) | overrides
         self._check_values(values, where)
-        if model != FLODE:
+        if model != BUILT_IN:
             self._check_own(overrides, where)
             return {**values, "model": model}
         del values["model"]
@@ -117,10 +117,10 @@ class Variants(Graphs):
 
     def run(self, variant: str, overrides: Mapping) -> Run:
         """The run that differs from a variant's default by these hyperparameters."""
-        default = self._default(variant, overrides.get("model", FLODE))
+        default = self._default(variant, overrides.get("model", BUILT_IN))
         return Run(variant, format_configuration(overrides, default))
 
-    def _default(self, variant: str, model: str = FLODE) -> dict:
+    def _default(self, variant: str, model: str = BUILT_IN) -> dict:
         """What a name of a run of this model need not say."""
         self._lookup("variants", variant, "variant")
         spec = self.config["variants"][variant]
@@ -129,22 +129,23 @@ class Variants(Graphs):
             **self.config["hyperparameters"],
             **dataset.get("hyperparameters", {}),
             **spec.get("hyperparameters", {}),
-            "model": FLODE,
+            "model": BUILT_IN,
         }
-        if model == FLODE:
+        if model == BUILT_IN:
             return values
         self._lookup("models", model, "hyperparameter model")
         own = {name: values[name] for name in ("model", *TRAINING) if name in values}
-        return own | self.config["models"][model].get("hyperparameters", {})
+        return own | on_variant(self.config["models"][model], variant)["hyperparameters"]
 
     def other_model(self, run: Run) -> dict | None:
         """The entry of the model of a run that is not FLODE's; None of FLODE, and where the name of
         the run is none that there could be."""
         try:
-            model = parse_configuration(run.configuration).get("model", FLODE)
+            model = parse_configuration(run.configuration).get("model", BUILT_IN)
         except ValueError:
             return None
-        return self.config["models"].get(model)
+        entry = self.config["models"].get(model)
+        return on_variant(entry, run.variant) if entry else None
 
     def training_inputs(self, run: Run) -> dict[str, str]:
         """Files that a training reads: ``graphs``, and ``factors`` where its model needs them."""

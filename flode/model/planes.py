@@ -58,14 +58,6 @@ def logits(a: Tensor) -> Tensor:
     return a[:, 0] if a.shape[1] == 1 else torch.complex(a[:, 0], a[:, 1]).abs()
 
 
-def to_planes(values: Tensor, planes: int) -> Tensor:
-    """A (complex) tensor as planes at axis 0; the inverse of :func:`from_planes`."""
-    if planes == 1:
-        return values.real[None].clone()
-    complete = values if values.is_complex() else torch.complex(values, torch.zeros_like(values))
-    return torch.stack([complete.real, complete.imag])
-
-
 def from_planes(planes: Tensor) -> Tensor:
     """Planes at axis 0 as a real or complex tensor."""
     return planes[0] if planes.shape[0] == 1 else torch.complex(planes[0], planes[1])

@@ -7,6 +7,7 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.transforms import BaseTransform
 
 from flode.spectral import factorize, sna
+from flode.spectral.factors import TOLERANCE
 
 
 class FactorizeSNA(BaseTransform):
@@ -17,6 +18,7 @@ class FactorizeSNA(BaseTransform):
         flow: ``target_to_source`` (a node gathers from the nodes it points to, as the paper's
             numbers need) or ``source_to_target``.
         device: where to factorise.
+        tolerance, seed, dtype: of :func:`flode.factorize`.
 
     Edge weights are ``data.edge_weight`` if present; no gradient reaches them. Factors are float32,
     as training uses them. A ``Batch`` of graphs is one graph: transform the batch, not its parts.
@@ -28,14 +30,21 @@ class FactorizeSNA(BaseTransform):
     """
 
     def __init__(
-        self, rank: int | float | None = None, flow: str = "target_to_source", device="cpu"
+        self,
+        rank: int | float | None = None,
+        flow: str = "target_to_source",
+        device: torch.device | str = "cpu",
+        tolerance: float = TOLERANCE,
+        seed: int = 0,
+        dtype: torch.dtype = torch.float64,
     ):
         self.rank = rank
         self.flow = flow
-        self.device = device
+        self.options = {"tolerance": tolerance, "device": device, "seed": seed, "dtype": dtype}
 
     def __repr__(self) -> str:
-        return f"FactorizeSNA(rank={self.rank}, flow={self.flow!r})"
+        tolerance = self.options["tolerance"]
+        return f"FactorizeSNA(rank={self.rank}, flow={self.flow!r}, tolerance={tolerance})"
 
     def forward(self, data: Data) -> Data:
         if isinstance(data, HeteroData):
@@ -50,6 +59,6 @@ class FactorizeSNA(BaseTransform):
             )
         weight = data.edge_weight.detach().cpu().numpy() if "edge_weight" in data else None
         laplacian = sna(data.edge_index.cpu().numpy(), weight, data.num_nodes, self.flow)
-        factors = factorize(laplacian, self.rank, device=self.device)
+        factors = factorize(laplacian, self.rank, **self.options)
         data.factors = factors.to(data.edge_index.device, torch.float32)
         return data

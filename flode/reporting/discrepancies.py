@@ -8,11 +8,12 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.hyperparameters import DEFAULT
 from flode.experiments.readings import DOMINANCE, EXTREMES, OF_GRAPHS
 from flode.experiments.runfiles import PERCENT_METRICS
 from flode.reporting.dominance import extreme, frequency_dominance
 from flode.reporting.frequency import no_lambda_1
-from flode.reporting.layout import DEFAULT, Column, Subtable
+from flode.reporting.layout import Column, Subtable
 from flode.reporting.published import DISAGREE, Published, cells
 from flode.reporting.records import Runs
 from flode.reporting.search import best_configuration, comparable

@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.hyperparameters import DEFAULT
 from flode.reporting.dominance import extreme, frequency_dominance, observed_high, predicted_high
-from flode.reporting.layout import DEFAULT, parse_layout
+from flode.reporting.layout import parse_layout
 from flode.reporting.published import NOTHING, cells
 from flode.reporting.records import Runs, Summary, load_runs
 from flode.reporting.statistics import Statistics, load_statistics

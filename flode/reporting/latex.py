@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.checks import FLODE
 from flode.reporting.fragments import (
     EMPTY,
     NOT_RUN_CELL,
@@ -29,7 +30,7 @@ from flode.reporting.notes import (
     standard_error_note,
     verdict_notes,
 )
-from flode.reporting.published import DISAGREE, FLODE, NOTHING, shared_digits
+from flode.reporting.published import DISAGREE, NOTHING, shared_digits
 from flode.reporting.tables import LEARNED, UNPUBLISHED_ROWS
 from flode.reporting.typeset import escape, fixed, mark, ranks, scientific, stacked
 from flode.reporting.verdicts import MEAN_RULE, NOT_PUBLISHED, NOT_RUN, QUICK_RUN

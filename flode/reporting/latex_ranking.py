@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.checks import FLODE
 from flode.reporting.fragments import NOT_RUN_CELL, assemble, lettered_blocks, table_name
 from flode.reporting.layout import Layout
 from flode.reporting.notes import by_column, not_run_notes, over_splits, verdict_notes
-from flode.reporting.published import FLODE, NOTHING, Published
+from flode.reporting.published import NOTHING, Published
 from flode.reporting.ranking import TIE, Field, digits_of, ordinal, parse_ranking
 from flode.reporting.typeset import escape, fixed, stacked
 from flode.reporting.verdicts import NOT_RUN, PLACE_RULE, QUICK_RUN

@@ -8,10 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from flode.reporting.published import FLODE
-
-#: The configuration of a column that names none.
-DEFAULT = "default"
+from flode.experiments.checks import FLODE
+from flode.experiments.hyperparameters import DEFAULT
 
 
 @dataclass(frozen=True)

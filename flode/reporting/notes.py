@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.checks import FLODE
 from flode.reporting.layout import Layout
-from flode.reporting.published import DISAGREE, FLODE
+from flode.reporting.published import DISAGREE
 from flode.reporting.typeset import escape
 from flode.reporting.verdicts import NOT_RUN, QUICK_RULE, QUICK_RUN, REPRODUCED
 

@@ -14,9 +14,10 @@ import jinja2
 import pandas as pd
 
 from flode.experiments.captions import plain_text
+from flode.experiments.checks import FLODE
 from flode.files import write_text_atomic
 from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
-from flode.reporting.published import FLODE, files_of, read_published
+from flode.reporting.published import files_of, read_published
 from flode.reporting.tidy import is_quick, not_run, read_csv, read_table
 from flode.reporting.typeset import QUICK_STAMP, ranks
 from flode.reporting.verdicts import EXACT_RULE, MEAN_RULE, NOT_RUN, PLACE_RULE
@@ -215,7 +216,7 @@ def _ranks(
             cell.mean if kind == "ablation" or _is_measured(cell) else cell.published_mean
             for cell in cells
         ]
-        places = [digits.get((cell.table, cell.metric), 2) for cell in cells]
+        places = [digits.get((cell.table, cell.subtable, cell.metric), 2) for cell in cells]
         rounded = [
             None if pd.isna(value) else Decimal(f"{value:.{places_}f}")
             for value, places_ in zip(values, places, strict=True)

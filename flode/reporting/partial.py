@@ -20,7 +20,7 @@ from typing import Any
 
 from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.checks import SUMMARIES
-from flode.experiments.measured import measured_statistics, trained_files
+from flode.experiments.measured import known_statistics, trained_files
 from flode.experiments.report import Report
 from flode.reporting.pages import write_search_page, write_table_page
 from flode.reporting.report import forget, make_report
@@ -105,7 +105,7 @@ class _Partial:
         needed = self.catalogue.table_files(name)
         summary = settings["spec"]["kind"] in SUMMARIES
         for variant in self.catalogue.table_variants(name):
-            statistics = self._statistics(variant)
+            statistics = known_statistics(self.catalogue, variant)
             present += [statistics] if statistics else []
             if statistics is None:
                 reasons.setdefault((variant, Run(variant).configuration), self._reason(variant))
@@ -237,10 +237,6 @@ class _Partial:
         if found:
             return list(map(str, found)), None
         return [], "it was run with other settings" if outdated else self._reason(run.variant)
-
-    def _statistics(self, variant: str) -> str | None:
-        own = self.catalogue.statistics_file(variant)
-        return own if Path(own).exists() else measured_statistics(self.catalogue, variant)
 
     def _reason(self, variant: str) -> str:
         if self.whole:  # asked for by itself, not after trainings that failed

@@ -18,9 +18,6 @@ COLUMNS = (
     "mean", "error", "error_kind", "n", "note", "source",
 )  # fmt: skip
 
-#: The row that the project measures.
-FLODE = "FLODE"
-
 #: What a printed ± may be: a population standard deviation, its standard error, or unknown.
 ERROR_KINDS = ("std", "standard error", "")
 

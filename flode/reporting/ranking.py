@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from flode.experiments.checks import FLODE
 from flode.reporting.layout import Column, Layout, Subtable, parse_layout
-from flode.reporting.published import FLODE, NOTHING, Published, cells, shared_digits
+from flode.reporting.published import NOTHING, Published, cells, shared_digits
 from flode.reporting.tidy import (
     Reasons,
     Record,

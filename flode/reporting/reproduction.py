@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.checks import FLODE
 from flode.reporting.ablation import AS_PUBLISHED
 from flode.reporting.fragments import assemble
 from flode.reporting.plain import digits_of
-from flode.reporting.published import FLODE, NOT_IN_PAPER
+from flode.reporting.published import NOT_IN_PAPER
 from flode.reporting.tables import LEARNED
 from flode.reporting.tidy import Reasons, read_table
 from flode.reporting.typeset import blocks_beside, escape, fixed, tabular

@@ -10,8 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.hyperparameters import DEFAULT
 from flode.jsonfiles import read_json, require
-from flode.reporting.layout import DEFAULT, Column, RowBlock, Subtable, parse_rows
+from flode.reporting.layout import Column, RowBlock, Subtable, parse_rows
 from flode.reporting.published import NOTHING, Published, cells
 from flode.reporting.tidy import Reasons, Record, add_note, add_reason, new_record, tidy_frame
 from flode.reporting.verdicts import NOT_RUN, exact_verdict

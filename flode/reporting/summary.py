@@ -46,7 +46,7 @@ def write_summary(
     """Read the tables, write the summary.
 
     Args:
-        settings: ``Catalogue.summary_settings``.
+        settings: ``Report.summary_settings``.
         tables: CSV files of those of its ``kinds`` that were made.
         items: files that the report shows; what is not among them is named without a link.
         output: where to write.

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.checks import FLODE
 from flode.reporting.layout import of_model, parse_layout, rows_with_flode
-from flode.reporting.published import FLODE, NOTHING, cells
+from flode.reporting.published import NOTHING, cells
 from flode.reporting.tidy import (
     COLUMNS,
     Reasons,

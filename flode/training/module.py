@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from flode.datasets.graph import Graph
 from flode.training.metrics import METRICS
 from flode.training.trainer import Trained, TrainingSettings
-
-#: What a model may be given, besides ``factors``: tensors of a graph.
-INPUTS = ("x", "edge_index", "edge_weight", "factors")
 
 
 def graph_inputs(
@@ -22,7 +21,7 @@ def graph_inputs(
 
     Args:
         graph: the graph.
-        names: of `INPUTS`, in their order.
+        names: what it gets, in this order, of those below.
         flow: as of the SNA. PyTorch Geometric's layers pass messages from the first row of
             ``edge_index`` to the second: of ``target_to_source`` the rows are exchanged.
         device: where the model is.
@@ -44,12 +43,27 @@ def graph_inputs(
     return found
 
 
+def seed_everything(seed: int) -> None:
+    """Start the global generators of PyTorch, NumPy and Python, as models use any of them."""
+    torch.manual_seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 (the global one is meant)
+    random.seed(seed)
+
+
+def _other_generators() -> list:
+    """Where those of NumPy and Python are, in plain numbers."""
+    name, keys, *rest = np.random.get_state()  # noqa: NPY002
+    version, numbers, gauss = random.getstate()
+    return [[name, keys.tolist(), *rest], [version, list(numbers), gauss]]
+
+
 class ModuleTrainer:
     """Trains a split of a graph as `StackedTrainer` trains FLODE: cross-entropy, Adam with L2
     weight decay, the epoch of the best validation metric, early stopping.
 
     Args:
-        make: makes the model, from PyTorch's global generators, which the seed starts.
+        make: makes the model, from the global generators of PyTorch, NumPy and Python, which the
+            seed starts.
         inputs: of the model's ``forward``, which returns logits ``(N, C)``.
         graph: the graph with its splits.
         settings: how to train; ``second_moment`` has no part in it.
@@ -82,7 +96,7 @@ class ModuleTrainer:
         self.train, self.validation, self.test = (
             torch.from_numpy(mask[split]).to(device) for mask in masks
         )
-        torch.manual_seed(settings.seed)
+        seed_everything(settings.seed)
         self.model = make().to(device)
         self._check(self.logits())  # layers that take their sizes from what they see have them now
         parameters = [one for one in self.model.parameters() if one.requires_grad]
@@ -187,7 +201,7 @@ class ModuleTrainer:
             "best_epoch": self.best_epoch,
             "best_parameters": self.best_parameters,
             "finished": [vars(trained) for trained in self.finished],
-            "generators": [torch.get_rng_state(), cuda],
+            "generators": [torch.get_rng_state(), cuda, *_other_generators()],
         }
 
     def load_state_dict(self, state: Mapping) -> None:
@@ -201,9 +215,13 @@ class ModuleTrainer:
             for name, value in state["best_parameters"].items()
         }
         self.finished = [Trained(**trained) for trained in state["finished"]]
-        torch.set_rng_state(state["generators"][0])
-        if state["generators"][1] is not None:
-            torch.cuda.set_rng_state(state["generators"][1], self.device)
+        own, cuda, of_numpy, of_python = state["generators"]
+        torch.set_rng_state(own)
+        if cuda is not None:
+            torch.cuda.set_rng_state(cuda, self.device)
+        keys = np.array(of_numpy[1], np.uint32)
+        np.random.set_state((of_numpy[0], keys, *of_numpy[2:]))  # noqa: NPY002
+        random.setstate((of_python[0], tuple(of_python[1]), of_python[2]))
 
     def train_all(
         self, after_epoch: Callable[[ModuleTrainer], None] | None = None

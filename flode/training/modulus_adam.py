@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from flode.model import FLODE
-from flode.training.optimizer import Adam
+from flode.training.optimizer import Adam, Moments
 
 
 class ModulusAdam(torch.optim.Optimizer):
@@ -27,12 +27,15 @@ class ModulusAdam(torch.optim.Optimizer):
         for name, value in (("lr", lr), ("weight_decay", weight_decay)):
             if not value >= 0:
                 raise ValueError(f"{name} is {value}; a number of at least 0 is allowed")
-        self._planes: dict[Tensor, int] = {}
+        known: dict[Tensor, int] = {}
         for part in model.modules():
             if isinstance(part, FLODE):
                 own, places = part.parameters_by_name(), part.architecture.complex_parameters
-                self._planes |= {own[name]: plane for name, plane in places.items()}
-        super().__init__(model.parameters(), {"lr": lr, "weight_decay": weight_decay})
+                known |= {own[name]: plane for name, plane in places.items()}
+        parameters = list(model.parameters())
+        # Kept in the group, as copies and saved states of an optimizer have its groups.
+        group = {"params": parameters, "planes": [known.get(value) for value in parameters]}
+        super().__init__([group], {"lr": lr, "weight_decay": weight_decay, "planes": []})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Tensor] | None = None) -> Tensor | None:
@@ -43,16 +46,22 @@ class ModulusAdam(torch.optim.Optimizer):
                 loss = closure()
         for group in self.param_groups:
             values = dict(enumerate(group["params"]))
-            planes = {
-                number: self._planes[value]
-                for number, value in values.items()
-                if value in self._planes
-            }
+            planes = {n: plane for n, plane in enumerate(group["planes"]) if plane is not None}
             adam = Adam(values, float(group["lr"]), group["weight_decay"], planes)
             adam.moments = {
-                number: self.state[value] for number, value in values.items() if self.state[value]
+                number: _like(value, self.state[value])
+                for number, value in values.items()
+                if value in self.state
             }
             adam.step()
             for number, moments in adam.moments.items():
                 self.state[values[number]] = moments
         return loss
+
+
+def _like(value: Tensor, moments: Moments) -> Moments:
+    """Moments where a parameter is, in its precision: both may have changed, or been loaded."""
+    return {
+        name: moment.to(value.device, moment.dtype if name == "step" else value.dtype)
+        for name, moment in moments.items()
+    }

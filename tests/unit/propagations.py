@@ -8,7 +8,6 @@ from torch.nn.functional import leaky_relu
 
 from flode.model import PATHS, Architecture, Features, Operator, Request, make_path
 from flode.model.network import Masks
-from flode.model.planes import to_planes
 from tests import literal
 from tests.unit.strategies import make_case
 
@@ -24,6 +23,14 @@ def small_case(path, nodes=None, **options):
     sizes = {"in_channels": 2, "hidden_channels": 3, "out_channels": 2, "num_layers": 3}
     architecture = Architecture(**(sizes | options))
     return make_case(UNDIRECTED if path == "spectral" else DIRECTED, architecture, 0.7)
+
+
+def to_planes(values, planes):
+    """A (complex) tensor as planes at axis 0."""
+    if planes == 1:
+        return values.real[None].clone()
+    complete = values if values.is_complex() else torch.complex(values, torch.zeros_like(values))
+    return torch.stack([complete.real, complete.imag])
 
 
 # The literal algorithm ---------------------------------------------------------------------------

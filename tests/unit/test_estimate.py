@@ -51,6 +51,16 @@ def test_measured_and_estimated_times(tmp_path):
     assert "a bound and no measurement" in lines[-1]
 
 
+def test_runs_of_other_models_count_and_tell_nothing_of_flode(tmp_path):
+    found, other = catalogue(), Run("cora", "model=mlp")
+    record = {"epochs": 300, "seconds": 5.0}
+    put_run_file(found, tmp_path / "runs", other, range(10), record=record, threads=2)
+    put(tmp_path, CORA, seconds=10.0)
+    estimate = Estimate(found, [CORA, other, Run("cora", "model=gcn")], tmp_path)
+    assert estimate.found[other].seconds == 100
+    assert estimate.cost(other) is None and estimate.epochs["cora"] == 400
+
+
 def test_what_is_missing_of_a_run_is_estimated(tmp_path):
     put(tmp_path, CHAMELEON, seconds=30.0, splits=4)
     estimate = Estimate(catalogue(), [CHAMELEON], tmp_path)

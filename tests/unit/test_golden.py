@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from flode import FLODE
-from flode.model.planes import to_planes
 from flode.spectral import adjacency, factorize, normalized_dirichlet_energy
 from flode.spectral.sna import symmetrically_normalize
+from tests.unit.propagations import to_planes
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.npz"))
 EQUATIONS = {

@@ -220,16 +220,6 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["graph.npz"]
 
 
-def test_with_splits_takes_the_named_ones_in_order():
-    graph = make_graph()
-    some = graph.with_splits([2, 0])
-    assert some.num_splits == 2
-    for name in ("train", "validation", "test"):
-        np.testing.assert_array_equal(getattr(some, name), getattr(graph, name)[[2, 0]])
-    assert some.features is graph.features
-    assert graph.num_splits == 3
-
-
 def test_graphs_are_compared_and_hashed_by_identity():
     """Arrays have no truth value; so a graph can be a key."""
     graph = make_graph()

@@ -145,6 +145,28 @@ def test_it_goes_on_and_is_scheduled_as_pytorchs():
         assert torch.equal(one, two)
 
 
+def test_it_is_copied_and_follows_its_model_to_another_precision():
+    model = Larger()
+    optimizer = ModulusAdam(model, lr=0.02)
+    model().backward()
+    optimizer.step()
+    copied, own = copy.deepcopy((model, optimizer))
+    for one, other in ((model, optimizer), (copied, own)):
+        other.zero_grad()
+        one().backward()
+        other.step()
+    for one, two in zip(model.parameters(), copied.parameters(), strict=True):
+        assert torch.equal(one, two)
+    optimizer.zero_grad()
+    before = model.double().flode.complex_parameter("encoder.0.weight")
+    model.before(X.double()).sum().backward()
+    gradient = torch.ones_like(model.flode.encoder_0_weight)
+    model.flode.encoder_0_weight.grad = gradient
+    optimizer.step()
+    moved = model.flode.complex_parameter("encoder.0.weight")
+    assert before.dtype == moved.dtype == torch.complex128 and not torch.equal(before, moved)
+
+
 @pytest.mark.parametrize("name", ["lr", "weight_decay"])
 def test_it_refuses_negative_numbers(name):
     with pytest.raises(ValueError, match=f"{name} is -1"):

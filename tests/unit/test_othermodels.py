@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_a_training_goes_on_bit_for_bit(tmp_path, stop):
         assert torch.equal(value, found.parameters[name]), name
 
 
-class KilledError(Exception):
+class KilledError(BaseException):
     pass
 
 
@@ -208,6 +209,31 @@ def test_models_that_share_parameters_are_kept(tmp_path):
     assert torch.equal(found["other"], weight.T) and found["count"].dtype == torch.int64
 
 
+class Random(OwnModel):
+    """Draws from all global generators."""
+
+    def forward(self, x, edge_index):
+        if self.training:
+            x = x * (1 + 0.1 * np.random.rand() + 0.1 * random.random())  # noqa: NPY002
+        return super().forward(x, edge_index)
+
+
+def test_all_generators_start_from_the_seed_and_go_on(tmp_path):
+    def trainer(seed):
+        return trainer_of(lambda: Random(3, 2), seed=seed, patience=30)
+
+    (expected,), (another,) = trainer(3).train_all(), trainer(4).train_all()
+    part = trainer(3)
+    for _ in range(5):
+        part.step()
+    torch.save(part.state_dict(), tmp_path / "state.pt")
+    again = trainer(5)
+    again.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    (found,) = again.train_all()
+    weights = [one.parameters["decoder.weight"] for one in (expected, found, another)]
+    assert torch.equal(*weights[:2]) and not torch.equal(*weights[1:])
+
+
 class Diverging(OwnModel):
     """Its logits are no numbers from some training step on."""
 
@@ -243,6 +269,22 @@ def test_names_say_model_and_training_only():
     assert set(found.training_inputs(Run(VARIANT))) == {"graphs", "factors"}
     assert "model" not in found.run_settings(Run(VARIANT))
     assert "factors" not in found.run_settings(run)["origin"]
+
+
+def test_a_model_may_be_another_on_some_graphs():
+    variants = {"cora": {"keywords": {"width": 16}, "hyperparameters": {"learning_rate": 0.1}}}
+    entry = OWN["models"]["own"] | {
+        "keywords": {"width": 4, "dropout": 0.1},
+        "hyperparameters": {"learning_rate": 0.2, "weight_decay": 0.3},
+        "variants": variants,
+    }
+    found = catalogue({"models": {"own": entry}})
+    for variant, width, rate in (("cora", 16, 0.1), ("citeseer", 4, 0.2)):
+        settings = found.run_settings(Run(variant, "model=own"))
+        assert settings["model"]["keywords"] == {"width": width, "dropout": 0.1}
+        assert settings["hyperparameters"]["learning_rate"] == rate
+        assert settings["hyperparameters"]["weight_decay"] == 0.3
+    assert found.run("cora", {"model": "own", "learning_rate": 0.1}).configuration == "model=own"
 
 
 def test_a_search_may_choose_among_models():
@@ -298,6 +340,9 @@ WRONG = {
     "no class": ({"models": {"own": {"class": "torch.nn.Linear"}}}, "a colon, and the name"),
     "no file": ({"models": {"own": {"class": "mien.py:Own"}}}, "mien.py is no file"),
     "unknown input": ({"models": {"own": {"class": "a:B", "inputs": ["y"]}}}, "edge_weight"),
+    "an unknown graph": (
+        {"models": {"gcn": {"variants": {"coraa": {}}}}}, "'coraa' among variants .*'cora'",
+    ),
     "FLODE's depth": (
         {"models": {"own": {"class": "a:B", "hyperparameters": {"num_layers": 2}}}},
         "num_layers",

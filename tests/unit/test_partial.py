@@ -180,6 +180,25 @@ def test_runs_of_other_settings_are_not_shown(found):
     assert measured("node_classification_full").loc[("undirected", "Citeseer"), "mean"] == 80
 
 
+def test_statistics_of_other_settings_are_not_shown(found):
+    content = json.loads((ROOT / "results/measured/cora/statistics.json").read_text())
+    path = Path(found.statistics_file("cora"))
+    path.parent.mkdir(parents=True)
+
+    def shown():
+        path.write_text(json.dumps(content))
+        write_partial(found)
+        frame = pd.read_csv(TABLES / "datasets.csv").set_index("row")
+        return frame.loc["cora", "mean"]
+
+    assert shown().notna().any()
+    put_run(found, "citeseer", 0.8)
+    content["origin"]["factors"]["flow"] = "source_to_target"
+    path.write_text(json.dumps(content))
+    write_partial(found)
+    assert not (TABLES / "datasets.csv").exists()
+
+
 def test_some_splits_asked_by_name_are_shown(found):
     put_run(found, "cora", 0.87)
     (path,) = found.run_files(Run("cora"))

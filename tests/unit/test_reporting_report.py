@@ -55,6 +55,19 @@ def test_a_comparison_shows_marks_verdicts_and_what_the_numbers_rest_on(tmp_path
     assert "95 % Welch" in html and "Quick run" not in html
 
 
+def test_a_comparison_is_ranked_by_what_is_printed(tmp_path):
+    """As its .tex is: of 85.5 and 85.54 with one digit each is first."""
+    nothing = {"mean": None, "std": None, "n": None}
+    records = [
+        record("t", "MagNet", "0.1", "", published_mean=85.1, runs="", **nothing),
+        record("t", "GCN", "0.1", "", published_mean=85.5, runs="", **nothing),
+        record("t", "FLODE", "0.1", "reproduced", mean=85.54, published_mean=85.6),
+    ]
+    html = page(tmp_path, records, "comparison", marked=2, subtables={})
+    assert html.split("</style>")[1].count(" rank-1") == 2
+    assert "rank-2" not in html.split("</style>")[1]
+
+
 def test_the_page_carries_its_files(tmp_path):
     html = page(tmp_path, comparison(), "comparison")
     found = dict(re.findall(r'download="([^"]+)" href="[^"]+base64,([^"]+)"', html))

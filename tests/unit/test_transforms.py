@@ -55,6 +55,14 @@ def test_flow_and_weights_matter():
     assert not torch.allclose(one, weighted, atol=1e-2)
 
 
+def test_it_takes_the_options_of_the_factorisation():
+    options = {"tolerance": 0.2, "dtype": torch.float32}
+    found = FactorizeSNA(**options)(make_data()).factors
+    laplacian = sna(EDGES.numpy(), None, 20)
+    assert_factors(found, laplacian, **options)
+    assert found.rank < factorize(laplacian).rank
+
+
 @pytest.mark.parametrize("rank", [5, np.int64(5), 0.25, np.float32(0.25)])
 def test_a_rank_truncates(rank):
     factors = FactorizeSNA(rank)(make_data()).factors

@@ -32,7 +32,8 @@ rule factorize_graphs:
     resources:
         gpu=GPU,
         mem_mb=lambda wildcards: catalogue.memory(wildcards.variant),
-        runtime=60,
+        # Without checkpoints: where a job is killed, the next try has more time.
+        runtime=lambda wildcards, attempt: 120 * attempt,
         device=config["device"],
     params:
         settings=lambda wildcards: catalogue.factor_settings(wildcards.variant),

@@ -20,6 +20,11 @@ rule train:
         mem_mb=lambda wildcards: catalogue.memory(wildcards.variant),
         runtime=240,
         device=config["device"],
+        # No parameter: of a model's file the settings have the hash, wherever it lies.
+        model_class=lambda wildcards: catalogue.model_class(
+            Run(wildcards.variant, wildcards.configuration)
+        )
+        or "",
     params:
         settings=lambda wildcards: catalogue.train_settings(
             Run(wildcards.variant, wildcards.configuration),
@@ -27,9 +32,6 @@ rule train:
         ),
         splits=lambda wildcards: catalogue.splits(
             wildcards.variant, wildcards.first, wildcards.last
-        ),
-        model_class=lambda wildcards: catalogue.model_class(
-            Run(wildcards.variant, wildcards.configuration)
         ),
         checkpoint=lambda wildcards: catalogue.checkpoint_file(
             Run(wildcards.variant, wildcards.configuration), wildcards.first, wildcards.last

@@ -21,7 +21,7 @@ document = run_configuration(
     device=snakemake.resources.device,
     checkpoint=snakemake.params.checkpoint,
     models=models,
-    model_class=snakemake.params.model_class,
+    model_class=snakemake.resources.model_class or None,
 )
 if kept:
     models.save(kept, document)

@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from flode.experiments.checks import FLODE
 from flode.reporting.figures.style import BASELINES, MEASURED, STYLE, stamp
-from flode.reporting.published import FLODE
 from flode.reporting.tidy import is_quick
 
 #: Columns of what `comparison_figure` plots; ``error`` is the half length of a drawn error bar.
