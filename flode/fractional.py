@@ -1,4 +1,5 @@
-"""The fractional power of eigenvalues, which all closed forms and tables share; free of torch."""
+"""What closed forms and tables share, free of torch: the fractional power of eigenvalues, and the
+frequencies that dominate by it."""
 
 from __future__ import annotations
 
@@ -21,3 +22,17 @@ def fractional(eigenvalues: np.ndarray | float, exponent: float) -> np.ndarray:
     moduli = np.abs(eigenvalues[kept]).astype(float)  # powers of integers fail or wrap around
     powers[kept] = eigenvalues[kept] / moduli * moduli**exponent
     return powers
+
+
+def frequency_dominance(mixing: np.ndarray, exponent: float, lambda_1: float) -> float:
+    """``FD = λ_K(W) f_α(λ₁(L)) − λ₁(W)``, negative where the largest frequency dominates (paper,
+    Theorem 5.5, of the ODE and α > 0).
+
+    Args:
+        mixing: ``(K,)``, what the theorem compares: for ``x' = −L^α x W`` eigenvalues of W, for
+            ``x' = i L^α x W`` their imaginary parts. Of an equation with the other sign give
+            ``-mixing``.
+        exponent: α.
+        lambda_1: smallest eigenvalue of the SNA (`flode.spectral.smallest_eigenvalue`).
+    """
+    return float(np.max(mixing) * fractional(lambda_1, exponent) - np.min(mixing))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flode.fractional import fractional
+from flode import fractional
 from flode.reporting.records import Runs, Summary, summarise
 
 #: Largest eigenvalue of the SNA of an undirected graph with an edge.
@@ -61,7 +61,7 @@ def frequency_dominance(run: Runs, lambda_1: float, quantity: str = "FD") -> Sum
     found = []
     for record in run.records:
         w = -spectrum(run, record) if turned else spectrum(run, record)
-        found.append(w.max() * fractional(lambda_1, record["exponent"][0]) - w.min())
+        found.append(fractional.frequency_dominance(w, record["exponent"][0], lambda_1))
     return summarise(found)
 
 
@@ -98,7 +98,10 @@ def predicted_high(run: Runs, lambda_1: float) -> Summary | None:
     found = []
     for record in run.records:
         c = _coefficients(run, record)
-        gains = [c * fractional(value, record["exponent"][0]) for value in (lambda_1, LAMBDA_N)]
+        gains = [
+            c * fractional.fractional(value, record["exponent"][0])
+            for value in (lambda_1, LAMBDA_N)
+        ]
         if run.hyperparameters["ode"]:
             gains = [1 + gain for gain in gains]
         low, high = (np.abs(gain).max() for gain in gains)

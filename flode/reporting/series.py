@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 
 from flode.experiments.checks import STUDY_COLUMNS
-from flode.experiments.statistics import smallest_eigenvalue
 from flode.experiments.studies import StudyGraph
 from flode.reporting.dominance import frequency_dominance
 from flode.reporting.records import Runs
 from flode.reporting.tidy import QUICK, Reasons, RunsByKey
+from flode.spectral import smallest_eigenvalue
 
 
 def _points(

@@ -7,9 +7,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from flode.datasets.graph import Graph
-from flode.experiments.statistics import graph_report, perron_eigenvalue, smallest_eigenvalue
+from flode.experiments.statistics import graph_report
 from flode.reporting.statistics import load_statistics
-from flode.spectral import factorize, sna, symmetrically_normalize
+from flode.spectral import (
+    factorize,
+    perron_eigenvalue,
+    smallest_eigenvalue,
+    sna,
+    symmetrically_normalize,
+)
 
 SETTINGS = {
     "variant": "toy",

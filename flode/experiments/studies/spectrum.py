@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from flode.experiments.statistics import perron_eigenvalue
 from flode.experiments.studies.graphs import StudyGraph
+from flode.spectral import perron_eigenvalue
 
 
 def spectrum(settings: Mapping, graphs: Mapping[str, StudyGraph]) -> pd.DataFrame:

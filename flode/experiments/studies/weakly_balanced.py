@@ -7,9 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from flode.experiments.statistics import perron_eigenvalue
 from flode.experiments.studies.graphs import StudyGraph
-from flode.spectral import adjacency, is_balanced, is_weakly_balanced, symmetrically_normalize
+from flode.spectral import (
+    adjacency,
+    is_balanced,
+    is_weakly_balanced,
+    perron_eigenvalue,
+    symmetrically_normalize,
+)
 
 
 def weakly_balanced(settings: Mapping, graphs: Mapping[str, StudyGraph]) -> pd.DataFrame:

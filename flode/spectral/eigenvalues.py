@@ -1,0 +1,65 @@
+"""Extreme eigenvalues of the SNA: λ₁ of an undirected graph, Perron-Frobenius of another."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigs, eigsh
+
+from flode.spectral.factors import Factors
+
+#: A matrix of fewer rows is decomposed as a dense one.
+DENSE_NODES = 100
+
+#: Convergence of the iterative solvers, far below the printed digits.
+_SOLVER_TOLERANCE = 1e-10
+
+
+def smallest_eigenvalue(laplacian: sparse.csr_array, factors: Factors | None = None) -> float:
+    """λ₁ of a symmetric SNA.
+
+    Args:
+        laplacian: ``(N, N)``.
+        factors: its factors; they hold λ₁ unless they are truncated.
+    """
+    nodes = laplacian.shape[0]
+    if factors is not None and not factors.truncated:
+        # The eigenvalues that the factors leave out are zeros.
+        zeros = [0.0] if factors.rank < nodes else []
+        return min([*factors.values.tolist(), *zeros])
+    if nodes < DENSE_NODES:
+        return float(np.linalg.eigvalsh(laplacian.toarray())[0])
+    return float(_extreme(eigsh, laplacian, "SA"))
+
+
+def perron_eigenvalue(laplacian: sparse.csr_array) -> float:
+    """Largest real eigenvalue of a non-negative matrix, its Perron-Frobenius eigenvalue.
+
+    It is that of a strongly connected component: alone, a component has it as a simple
+    eigenvalue, while a graph of many may have it, or the 0 of an acyclic one, in a Jordan block,
+    from which rounding takes all digits.
+    """
+    count, component = connected_components(laplacian, connection="strong")
+    # What is no larger component has its diagonal as eigenvalues.
+    largest = float(laplacian.diagonal().max(initial=0.0))
+    order = np.argsort(component, kind="stable")
+    members = np.split(order, np.cumsum(np.bincount(component, minlength=count))[:-1])
+    for nodes in members:
+        if len(nodes) == 1:
+            continue
+        block = laplacian[nodes][:, nodes]
+        if len(nodes) < DENSE_NODES:
+            found = np.linalg.eigvals(block.toarray()).real.max()
+        else:
+            found = _extreme(eigs, block, "LR").real
+        largest = max(largest, float(found))
+    return largest
+
+
+def _extreme(solver, matrix: sparse.csr_array, which: str):
+    """An extreme eigenvalue, from a start vector that does not depend on chance."""
+    start = np.random.default_rng(0).random(matrix.shape[0])
+    return solver(
+        matrix, k=1, which=which, v0=start, tol=_SOLVER_TOLERANCE, return_eigenvectors=False
+    )[0]
