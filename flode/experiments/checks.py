@@ -211,8 +211,14 @@ def _check_models(catalogue: Catalogue, table: str, where: str) -> None:
     if FLODE in models:
         raise ConfigurationError(f"{where}.models.{FLODE}: this row is taken; allowed is another")
     rows = {f"model={model}" for model in models.values()}
+    columns = {
+        Run(column["variant"], column.get("configuration", Run("").configuration))
+        for subtable in spec.get("subtables", {}).values()
+        for column in subtable.get("columns", {}).values()
+    }
     for run in catalogue.table_runs(table):
-        if catalogue.other_model(run) and run.configuration not in rows:
+        own = run in columns or run.configuration not in rows
+        if own and catalogue.other_model(run):
             raise ConfigurationError(
                 f"{where}: {run.variant}, {run.configuration}, is no run of FLODE; other models are"
                 " allowed under the key models of a comparison"

@@ -25,8 +25,8 @@ class TrainedModels:
     """Models of a run's splits at their best epochs.
 
     Attributes:
-        tensors: float32 on the CPU, ``<split>.<parameter>`` as in
-            ``Architecture.initial_parameters``, or of another model as in its ``state_dict``, and
+        tensors: on the CPU, ``<split>.<parameter>`` as in ``Architecture.initial_parameters``, or
+            of another model ``<split>.parameters.<name>`` as in its ``state_dict``, and
             ``<split>.logits`` ``(N, C)`` of all nodes. A split that diverged before its first
             evaluation has none.
     """
@@ -37,11 +37,14 @@ class TrainedModels:
     def add(self, split: int, parameters: Mapping[str, Tensor], logits: Tensor) -> None:
         """Take a trained split, of this number in the run: parameters, and logits ``(N, C)``."""
         for name, value in {**parameters, _LOGITS: logits}.items():
-            value = value.detach().float() if value.is_floating_point() else value.detach()
+            if value.layout != torch.strided:
+                raise ValueError(
+                    f"{name} is a sparse tensor, which a file of models cannot hold; a buffer with"
+                    " persistent=False is not kept"
+                )
             # Copied, as parameters of a model may share their memory.
-            self.tensors[f"{split}.{name}"] = value.cpu().clone(
-                memory_format=torch.contiguous_format
-            )
+            copied = value.detach().cpu().clone(memory_format=torch.contiguous_format)
+            self.tensors[f"{split}.{name}"] = copied
 
     def save(self, path: str | Path, document: Mapping) -> None:
         """Write a safetensors file, whole or not at all.
@@ -100,7 +103,8 @@ def load_model(path: str | Path, split: int = 0) -> FLODE:
 def load_parameters(path: str | Path, split: int = 0) -> dict[str, Tensor]:
     """Parameters of a trained model on the CPU by their names, for the ``load_state_dict`` of a
     model beside FLODE. Arguments are those of :func:`load_model`, and errors but for the last."""
-    return {name: value for name, value in _read(path, split)[1].items() if name != _LOGITS}
+    tensors = _read(path, split)[1].items()
+    return {name.removeprefix("parameters."): value for name, value in tensors if name != _LOGITS}
 
 
 def load_predictions(path: str | Path, split: int = 0) -> Tensor:

@@ -10,7 +10,9 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+import sysconfig
 from collections.abc import Iterable, Mapping
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ from flode.experiments.validation import ConfigurationError, did_you_mean
 
 #: The name of the model that needs no entry.
 BUILT_IN = "flode"
+
+#: Where installed packages are, and Python's own.
+_INSTALLED = ("purelib", "platlib", "stdlib")
 
 #: What a model gets where its entry does not say.
 INPUTS = ("x", "edge_index")
@@ -33,7 +38,7 @@ def check_models(models: Mapping[str, Mapping], variants: Iterable[str]) -> None
         ConfigurationError: names the entry.
     """
     for name, entry in models.items():
-        if name == BUILT_IN or yaml.safe_load(name) != name:
+        if name.lower() == BUILT_IN or yaml.safe_load(name) != name:
             raise ConfigurationError(
                 f"models.{name}: this name is taken, or YAML reads it as something else than text;"
                 " another one is allowed"
@@ -47,8 +52,9 @@ def check_models(models: Mapping[str, Mapping], variants: Iterable[str]) -> None
         code, _ = _parts(entry["class"])
         if isinstance(code, Path) and not code.is_file():
             raise ConfigurationError(
-                f"models.{name}.class is {entry['class']!r}, but {code} is no file; allowed are"
-                " the path of a Python file or a module, a colon, and the name of a class"
+                f"models.{name}.class is {entry['class']!r}, but {code} is no file in"
+                f" {Path().resolve()}, nor in the workflow's folder; allowed are the path of a"
+                " Python file or a module, a colon, and the name of a class"
             )
 
 
@@ -66,21 +72,47 @@ def model_settings(entry: Mapping) -> dict[str, Any]:
     names of file (or module) and class, the hash of the file, what class and ``forward`` are
     given."""
     code, name = _parts(entry["class"])
-    in_file = isinstance(code, Path)
+    file = own_file(entry["class"])
     return {
-        "class": f"{code.name if in_file else code}:{name}",
-        "sha256": hashlib.sha256(code.read_bytes()).hexdigest() if in_file else None,
+        "class": f"{code.name if isinstance(code, Path) else code}:{name}",
+        "sha256": None if file is None else hashlib.sha256(file.read_bytes()).hexdigest(),
         "keywords": dict(entry["keywords"]),
         "inputs": list(entry.get("inputs", INPUTS)),
     }
+
+
+def own_file(where: str) -> Path | None:
+    """The file that a class is in, where it is no installed package's: of those a version tells.
+
+    Args:
+        where: see `load_class`. Nothing is imported.
+    """
+    code, _ = _parts(where)
+    if isinstance(code, Path):
+        return code
+    top, *below = code.split(".")
+    folders = [Path(), *(Path(entry) for entry in sys.path if "site-packages" not in entry)]
+    stem = next((Path(folder, top, *below) for folder in folders if _is_module(folder, top)), None)
+    if stem is None or _installed(stem):
+        return None
+    return next(filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py")), None)
+
+
+def _is_module(folder: Path, name: str) -> bool:
+    return (folder / name / "__init__.py").is_file() or (folder / f"{name}.py").is_file()
+
+
+def _installed(path: Path) -> bool:
+    return any(path.resolve().is_relative_to(base) for base in map(sysconfig.get_path, _INSTALLED))
 
 
 def load_class(where: str) -> type:
     """The class that ``class`` of an entry names.
 
     Args:
-        where: ``package.module:Class`` or ``folder/file.py:Class``. A file's neighbours can be
-            imported by it.
+        where: ``package.module:Class``, also of a package in the working directory, or
+            ``folder/file.py:Class``. A file can import its neighbours, whose names must not be
+            those of installed packages.
 
     Raises:
         ImportError: there is no such module, file or class; says which. What the code itself raises
@@ -88,17 +120,27 @@ def load_class(where: str) -> type:
     """
     code, name = _parts(where)
     if isinstance(code, Path):
-        sys.path.insert(0, str(code.parent.resolve()))
-        spec = importlib.util.spec_from_file_location(code.stem, code)
+        sys.path.append(str(code.parent.resolve()))  # last: it hides no installed package
+        spec = importlib.util.spec_from_file_location(f"flode_model_{code.stem}", code)
         module = importlib.util.module_from_spec(spec)
-        sys.modules[code.stem] = module  # as an import would, for what asks for its module
+        sys.modules[spec.name] = module  # as an import would, for what asks for its module
         spec.loader.exec_module(module)
     else:
+        sys.path.append(str(Path().resolve()))
         module = importlib.import_module(code)
     found = getattr(module, name, None)
     if not isinstance(found, type):
         raise ImportError(f"{where}: there is no class {name!r} in it")
     return found
+
+
+def package_versions(where: str) -> dict[str, str]:
+    """Versions of PyTorch Geometric and of the package that a class is of, where it is another."""
+    code, _ = _parts(where)
+    names = ["torch-geometric"]
+    if not isinstance(code, Path):
+        names += packages_distributions().get(code.split(".")[0], [])
+    return {name: version(name) for name in dict.fromkeys(names)}
 
 
 def _parts(where: str) -> tuple[str | Path, str]:

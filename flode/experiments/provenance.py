@@ -22,14 +22,16 @@ def versions() -> dict[str, str]:
     return found | {name: version(name) for name in _PACKAGES}
 
 
-def commit(file: str | Path = __file__) -> str:
+def commit(file: str | Path = __file__, own: str | Path | None = None) -> str:
     """Commit of the working copy that tracks this library's files.
 
     Args:
         file: one of them, ``flode/experiments/provenance.py``.
+        own: another file that a result depends on.
 
     Returns:
-        Its hash, with ``+changes`` where tracked files differ from it. Of an unpacked
+        Its hash, with ``+changes`` where tracked files differ from it, and ``+untracked`` where it
+        does not have the ``own`` file. Of an unpacked
         ``git archive`` (a release, or what a host offers as a ZIP) the commit that it was made of,
         with ``+archive``, as nothing tells whether files were changed since. Else ``unknown``.
     """
@@ -42,11 +44,16 @@ def commit(file: str | Path = __file__) -> str:
 
     try:
         git("ls-files", "--error-unmatch", file.name)  # not of a repository around an environment
-        return git("rev-parse", "HEAD") + (
-            "+changes" if git("status", "--porcelain", "-uno") else ""
-        )
+        found = git("rev-parse", "HEAD")
+        found += "+changes" if git("status", "--porcelain", "-uno") else ""
     except (OSError, subprocess.SubprocessError):
         return _archived(file.parents[2] / _ARCHIVE)
+    if own is not None:
+        try:
+            git("ls-files", "--error-unmatch", str(Path(own).resolve()))
+        except (OSError, subprocess.SubprocessError):
+            found += "+untracked"
+    return found
 
 
 def _archived(file: Path) -> str:

@@ -72,6 +72,8 @@ def run_configuration(
             training = ModuleTraining(settings, model_class, factor_file, where)
         inputs = [_identity(file) for file in (graph_file, factor_file) if file is not None]
         facts = [dict(settings), list(splits), where.type, inputs]
+        if training.versions:
+            facts.append(dict(training.versions))
         resume = Checkpoint(checkpoint, facts, models=models)
         return _run(training, graph_file, splits, resume)
 
@@ -126,10 +128,10 @@ def _run(
         **({"model": settings["model"]} if "model" in settings else {}),
         "seed": hyperparameters["seed"],
         "quick": settings["quick"],
-        "versions": versions() | {"training_stage": settings["version"]},
+        "versions": {**versions(), **training.versions, "training_stage": settings["version"]},
         "device": torch.cuda.get_device_name(where) if where.type == "cuda" else "cpu",
         "threads": torch.get_num_threads(),
-        "commit": commit(),
+        "commit": commit(own=training.own_file),
         "records": sorted(records, key=lambda record: record["split"]),
     }
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from torch import Tensor
 from flode.datasets.graph import Graph
 from flode.devices import is_out_of_memory
 from flode.experiments.hyperparameters import architecture_keywords, training_keywords
-from flode.experiments.othermodels import load_class
+from flode.experiments.othermodels import load_class, own_file, package_versions
 from flode.model import Architecture, Operator
 from flode.spectral import Factors, sna
 from flode.training.evaluation import evaluate, states_and_logits
@@ -32,6 +33,9 @@ class FLODETraining:
 
     #: Whether splits of one graph are trained side by side.
     together = True
+    #: A file that results depend on, and packages, besides this library's.
+    own_file = None
+    versions: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, settings: Mapping, factor_file: str | Path, device: torch.device):
         self.settings, self.factor_file, self.device = settings, factor_file, device
@@ -93,14 +97,15 @@ class ModuleTraining:
     ):
         self.settings, self.factor_file, self.device = settings, factor_file, device
         self.name, self.entry = settings["hyperparameters"]["model"], settings["model"]
+        self.own_file, self.versions = own_file(model_class), package_versions(model_class)
         with self.naming_model():
             self.model_class = load_class(model_class)
 
     def trainer(self, graph: Graph, number: int, splits: Sequence[int]) -> ModuleTrainer:
         """Of this one split of graph ``number`` of the variant."""
         (split,) = splits
+        flow, names = self.settings["flow"], self.entry["inputs"]
         factors = _factors(self.factor_file, number, graph) if self.factor_file else None
-        names, flow = self.entry["inputs"], self.settings["flow"]
         with self.naming_model():
             return ModuleTrainer(
                 lambda: make_module(self.model_class, graph, self.entry),
@@ -117,7 +122,8 @@ class ModuleTraining:
 
     def kept(self, trainer: ModuleTrainer, trained: Trained) -> tuple[Mapping, Tensor]:
         """Parameters and logits of the split just recorded."""
-        return trained.parameters, trainer.logits()
+        parameters = {f"parameters.{name}": one for name, one in trained.parameters.items()}
+        return parameters, trainer.recorded
 
     @contextmanager
     def naming_model(self) -> Iterator[None]:

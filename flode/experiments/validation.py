@@ -127,11 +127,15 @@ _ENTRIES = (
 )
 
 
+#: A key whose value is a model's, not the configuration's.
+_OPAQUE = "keywords"
+
+
 def without_removed(value, named: bool = False):
     """A configuration without the named entries that are null; other nulls are values."""
     if isinstance(value, Mapping):
         return {
-            key: without_removed(entry, key in _ENTRIES)
+            key: entry if key == _OPAQUE else without_removed(entry, key in _ENTRIES)
             for key, entry in value.items()
             if not (named and entry is None)
         }
@@ -171,7 +175,7 @@ def _removed(value, named: bool = False) -> Iterable[list]:
         for key, entry in value.items():
             if named and entry is None:
                 yield [key]
-            for path in _removed(entry, key in _ENTRIES):
+            for path in _removed(entry, key in _ENTRIES) if key != _OPAQUE else ():
                 yield [key, *path]
 
 
@@ -193,6 +197,8 @@ def _not_for_json(value, where: str, key: str = "") -> Iterable[str]:
                 yield f"{where}: {key or 'a key'} has the key {name!r}; allowed is text, in quotes"
     elif isinstance(value, list):
         inside = enumerate(value)
+    elif not isinstance(value, (str, bool, int, float, type(None))):
+        yield f"{where}: {key} is {value}, a {type(value).__name__}; allowed is text, in quotes"
     elif isinstance(value, float) and not math.isfinite(value):
         yield f"{where}: {key} is {value!r}; a finite number is allowed"
     for name, entry in inside:

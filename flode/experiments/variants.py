@@ -117,7 +117,10 @@ class Variants(Graphs):
 
     def run(self, variant: str, overrides: Mapping) -> Run:
         """The run that differs from a variant's default by these hyperparameters."""
-        default = self._default(variant, overrides.get("model", BUILT_IN))
+        model = overrides.get("model", BUILT_IN)
+        if model != BUILT_IN:
+            self._check_own(overrides, f"variant {variant}")
+        default = self._default(variant, model)
         return Run(variant, format_configuration(overrides, default))
 
     def _default(self, variant: str, model: str = BUILT_IN) -> dict:

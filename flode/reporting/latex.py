@@ -170,8 +170,15 @@ def _comparison_column(
             value = Decimal(printed[row].text) if printed[row].text else None
         texts.append(text)
         values.append(value)
+    # A place that is won against a model which was not run says nothing.
+    unmarked = any(
+        text == NOT_RUN_CELL
+        for row, text in zip(rows, texts, strict=True)
+        if row in subtable.models
+    )
+    places = [None] * len(rows) if unmarked else ranks(values, layout.marked)
     result = []
-    for row, text, rank in zip(rows, texts, ranks(values, layout.marked), strict=True):
+    for row, text, rank in zip(rows, texts, places, strict=True):
         result.append(mark(text, rank))
         if _is_twofold(subtable, row):
             cell = cell_at(tidy, (subtable.name, row, column.name))
@@ -181,7 +188,7 @@ def _comparison_column(
 
 def _is_twofold(subtable: Subtable, row: str) -> bool:
     """Whether a row is shown as two, measured and published."""
-    return row == FLODE or (row in subtable.models and row in subtable.groups)
+    return row == FLODE or (row in subtable.models and row in subtable.printed)
 
 
 def _hyperparameter(cell: Any, printed: Any) -> str:

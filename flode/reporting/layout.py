@@ -30,6 +30,7 @@ class Subtable:
         groups: ``{row: group}``; a rule is drawn where the group changes.
         beside: whether the block stands to the right of the one before.
         models: ``{row: configuration}`` of other models that are measured beside FLODE.
+        printed: the rows that the paper has.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Subtable:
     groups: Mapping[str, int]
     beside: bool = False
     models: Mapping[str, str] = field(default_factory=dict)
+    printed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -153,10 +155,11 @@ def _subtable(
         if key not in named:
             columns.append(Column(name=key, label=None, metric=None, key=None))
     groups: dict[str, int] = {}
-    shown = set(table.get("rows", published["row"]))
     for row, group in zip(published["row"], published["group"], strict=True):
-        if row in shown:
-            groups.setdefault(row, int(group))
+        groups.setdefault(row, int(group))
+    if "rows" in table:  # in its order, one block
+        known = {*groups, *table.get("models", {})}
+        groups = dict.fromkeys([row for row in table["rows"] if row in known], 0)
     return Subtable(
         name=name,
         caption=spec.get("caption", ""),
@@ -165,6 +168,7 @@ def _subtable(
         groups=groups,
         beside=bool(spec.get("beside", False)),
         models=table.get("models", {}),
+        printed=frozenset(published["row"]),
     )
 
 

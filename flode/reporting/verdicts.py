@@ -23,8 +23,8 @@ FAILS = "fails"
 
 #: In place of a rule, as tables of a quick run state it.
 QUICK_RULE = (
-    "Quick run: no verdict, and FLODE is not ranked, as smaller or generated graphs and few epochs "
-    "say nothing of published numbers"
+    "Quick run: no verdict, and nothing measured is ranked, as smaller or generated graphs and few "
+    "epochs say nothing of published numbers"
 )
 
 #: Means of a percent metric that differ by less than this (in points) count as equal.

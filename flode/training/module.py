@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,6 +13,8 @@ from torch import Tensor, nn
 from flode.datasets.graph import Graph
 from flode.training.metrics import METRICS
 from flode.training.trainer import Trained, TrainingSettings
+
+logger = logging.getLogger("flode.training")
 
 
 def graph_inputs(
@@ -87,6 +90,7 @@ class ModuleTrainer:
         self.inputs = list(inputs)
         self.splits = [split]
         self.finished: list[Trained] = []
+        self.recorded: Tensor | None = None
         self.epoch = 0
         self.best = torch.full((1,), -torch.inf, dtype=torch.float64)
         self.best_epoch = torch.zeros(1, dtype=torch.int64)
@@ -98,7 +102,15 @@ class ModuleTrainer:
         )
         seed_everything(settings.seed)
         self.model = make().to(device)
-        self._check(self.logits())  # layers that take their sizes from what they see have them now
+        before = [getattr(one, "_version", None) for one in self.inputs]
+        first = self._check(self.logits())  # layers that take their sizes from it have them now
+        if not torch.allclose(first, self.logits(), equal_nan=True):
+            logger.warning(
+                "the model's logits differ between two evaluations of the same parameters: its"
+                " metrics are those of one of them"
+            )
+        if before != [getattr(one, "_version", None) for one in self.inputs]:
+            raise ValueError("its forward changes what it is given in place")
         parameters = [one for one in self.model.parameters() if one.requires_grad]
         if not parameters:
             raise ValueError("it has no parameter to train")
@@ -127,7 +139,7 @@ class ModuleTrainer:
             raise RuntimeError("the split has stopped; there is nothing left to train")
         self.model.train()
         self.optimizer.zero_grad()
-        logits = self.model(*self.inputs)[self.train]
+        logits = self._check(self.model(*self.inputs))[self.train]
         loss = nn.functional.cross_entropy(logits, self.labels[self.train])
         loss.backward()
         self.optimizer.step()
@@ -162,26 +174,30 @@ class ModuleTrainer:
         """Parameters and buffers, which do not change with the model's."""
         return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
 
-    def _check(self, logits) -> None:
+    def _check(self, logits) -> Tensor:
         shape = (self.graph.num_nodes, self.graph.num_classes)
-        if not isinstance(logits, Tensor) or logits.shape != shape or logits.is_complex():
+        if not (
+            isinstance(logits, Tensor) and logits.shape == shape and logits.is_floating_point()
+        ):
             found = (
                 f"{logits.dtype} of shape {tuple(logits.shape)}"
                 if isinstance(logits, Tensor)
                 else f"a {type(logits).__name__}"
             )
             raise ValueError(f"it returns {found}; allowed are logits, real numbers {shape}")
+        return logits
 
     def record(self, trained: Trained) -> dict:
         """What a run file says of a trained split: ``train``, ``validation`` and ``test`` metrics
         in [0, 1], ``best_epoch``, ``epochs`` and ``diverged_at``; None all of the first four where
-        there is no result, as `flode.training.evaluation.evaluate` has it."""
+        there is no result, as `flode.training.evaluation.evaluate` has it. ``recorded`` are then
+        the logits ``(N, C)`` behind it."""
         about = {"epochs": trained.epochs, "diverged_at": trained.diverged_at}
         results = ("train", "validation", "test", "best_epoch")
         if not trained.best_epoch:
             return dict.fromkeys(results) | about
         self.model.load_state_dict(trained.parameters)
-        logits = self.logits()
+        logits = self.recorded = self.logits()
         if not logits[self.train | self.validation | self.test].isfinite().all():
             diverged = trained.diverged_at or trained.best_epoch
             return dict.fromkeys(results) | about | {"diverged_at": diverged}

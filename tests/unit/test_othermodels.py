@@ -1,8 +1,10 @@
 """Models that are not FLODE: how they are trained, named, kept and refused."""
 
 import copy
+import datetime
 import json
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +17,12 @@ from flode.datasets.graph import Graph
 from flode.experiments import runs
 from flode.experiments.catalogue import Run
 from flode.experiments.models import TrainedModels
-from flode.experiments.othermodels import load_class
-from flode.experiments.validation import ConfigurationError
+from flode.experiments.othermodels import load_class, own_file, package_versions
+from flode.experiments.validation import ConfigurationError, check_removed
 from flode.training.metrics import METRICS
 from flode.training.module import ModuleTrainer, graph_inputs
 from flode.training.trainer import TrainingSettings
-from tests.configuration import ROOT, TINY, catalogue, merge
+from tests.configuration import ROOT, TINY, catalogue, configuration, merge
 from tests.own_model import OwnModel
 from tests.unit.test_training import random_graph
 from tests.unit.trainings import tiny_files
@@ -139,7 +141,7 @@ def test_a_killed_run_ends_with_the_same_records(files, tmp_path, monkeypatch):
     assert json.loads(json.dumps(found)) == json.loads(json.dumps(expected))
 
 
-@pytest.mark.parametrize("configuration", ["model=gcn", "model=graphsage", "model=mlp"])
+@pytest.mark.parametrize("configuration", ["model=gcn", "model=gat", "model=mlp"])
 def test_models_of_the_repository_train(files, configuration):
     document = train(files, configuration=configuration)
     assert document["hyperparameters"]["model"] == configuration.partition("=")[2]
@@ -199,14 +201,66 @@ def test_kept_parameters_give_the_kept_logits(files, tmp_path):
         flode.load_model(tmp_path / "models.safetensors")
 
 
-def test_models_that_share_parameters_are_kept(tmp_path):
+def test_parameters_are_kept_as_they_are(tmp_path):
+    """Those that share their memory, of any type, and one with the name of the logits."""
     models = TrainedModels()
-    weight = torch.randn(4, 4)
-    models.add(0, {"one": weight, "other": weight.T, "count": torch.tensor(3)}, torch.zeros(2, 2))
+    weight = torch.randn(4, 4, dtype=torch.float64)
+    own = {"one": weight, "other": weight.T, "count": torch.tensor(3), "logits": torch.ones(2)}
+    models.add(0, {f"parameters.{name}": value for name, value in own.items()}, torch.zeros(2, 2))
     document = {"records": [{"split": 0}], "hyperparameters": {"model": "own"}}
     models.save(tmp_path / "models.safetensors", document)
     found = flode.load_parameters(tmp_path / "models.safetensors")
-    assert torch.equal(found["other"], weight.T) and found["count"].dtype == torch.int64
+    assert set(found) == set(own)
+    for name, value in own.items():
+        assert torch.equal(found[name], value) and found[name].dtype == value.dtype
+    with pytest.raises(ValueError, match="edges is a sparse tensor"):
+        models.add(1, {"edges": torch.eye(2).to_sparse()}, torch.zeros(2, 2))
+
+
+def test_keywords_are_the_models_own():
+    keywords = {"rows": {"a": None}, "models": {"b": None}, "norm": None}
+    overlay = {"models": {"own": OWN["models"]["own"] | {"keywords": keywords}}}
+    found = catalogue(overlay)
+    check_removed(configuration(overlay), [])
+    assert found.run_settings(Run("cora", "model=own"))["model"]["keywords"] == keywords
+
+
+def test_a_module_of_ones_own_counts_by_its_bytes_and_an_installed_one_by_its_version(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").touch()
+    (tmp_path / "mine" / "net.py").write_text("class Net: pass\n")
+    (tmp_path / "alone.py").write_text("class Net: pass\n")
+    assert own_file("mine.net:Net") == Path("mine/net.py")
+    assert own_file("alone:Net") == Path("alone.py")
+    assert own_file("torch_geometric.nn:GCN") is None and own_file("json:JSONDecoder") is None
+    assert own_file("not_there.net:Net") is None
+    assert set(package_versions("torch_geometric.nn:GCN")) == {"torch-geometric"}
+    assert set(package_versions("sklearn.base:X")) == {"torch-geometric", "scikit-learn"}
+
+
+def test_a_file_hides_no_installed_package(tmp_path):
+    (tmp_path / "numpy.py").write_text("import neighbour, random\nclass Net: pass\n")
+    (tmp_path / "random.py").write_text("raise RuntimeError\n")
+    (tmp_path / "neighbour.py").write_text("import numpy\nassert numpy.ndarray\n")
+    before = list(sys.path)
+    try:
+        assert load_class(f"{tmp_path}/numpy.py:Net").__name__ == "Net"
+    finally:
+        sys.path[:] = before
+    assert sys.modules["numpy"] is np
+
+
+def test_who_made_it_says_so(files, tmp_path):
+    code = (ROOT / "tests" / "own_model.py").read_text()
+    (tmp_path / "own_model.py").write_text(code)
+    overlay = merge(TINY, {"models": {"own": {"class": f"{tmp_path}/own_model.py:OwnModel"}}})
+    theirs, ours = train(files, overlay), train(files)
+    assert theirs["model"] == ours["model"]
+    assert theirs["commit"].endswith("+untracked") and not ours["commit"].endswith("+untracked")
+    assert "torch-geometric" in ours["versions"]
 
 
 class Random(OwnModel):
@@ -329,6 +383,7 @@ def test_names_that_are_refused(case):
         catalogue(OWN).hyperparameters(Run("cora", configuration))
 
 
+DATE = datetime.date(2020, 1, 1)
 UNDIRECTED = {
     "undirected": {"columns": {"Cora": {"variant": "cora", "configuration": "model=gcn"}}}
 }
@@ -355,6 +410,16 @@ WRONG = {
         {"tables": {"hyperparameters": {"subtables": UNDIRECTED}}},
         "is no run of FLODE",
     ),
+    "a column that a row has too": (
+        {"tables": {"baselines": {"subtables": UNDIRECTED}}}, "cora, model=gcn, is no run of FLODE",
+    ),
+    "FLODE's name, nearly": ({"models": {"Flode": {"class": "a:B"}}}, "this name is taken"),
+    "a long name": ({"models": {"m" * 65: {"class": "a:B"}}}, "must match"),
+    "a date": ({"models": {"own": {"class": "a:B", "keywords": {"since": DATE}}}}, "a date"),
+    "FLODE's depth in a search": (
+        {"searches": {"own": {"candidates": {"cora": [{"model": "gcn", "num_layers": 2}]}}}},
+        "num_layers is a hyperparameter of FLODE",
+    ),
     "an ablation's choice": (
         {"tables": {"ablation": {"choose": {"model": ["gcn"]}}}}, "the key is not allowed here",
     ),
@@ -369,6 +434,25 @@ def test_configurations_that_are_refused(case):
 
 
 CODE = {
+    "in training only": (
+        "import torch\nclass Own(torch.nn.Linear):\n"
+        "    def __init__(self, in_channels, out_channels): super().__init__(in_channels, 5)\n"
+        "    def forward(self, x, edge_index):\n"
+        "        return (super().forward(x),) if self.training else super().forward(x)\n",
+        "it returns a tuple",
+    ),
+    "whole numbers": (
+        "import torch\nclass Own(torch.nn.Linear):\n"
+        "    def __init__(self, in_channels, out_channels): super().__init__(in_channels, 5)\n"
+        "    def forward(self, x, edge_index): return super().forward(x).long()\n",
+        "it returns torch.int64",
+    ),
+    "in place": (
+        "import torch\nclass Own(torch.nn.Linear):\n"
+        "    def __init__(self, in_channels, out_channels): super().__init__(in_channels, 5)\n"
+        "    def forward(self, x, edge_index): return super().forward(x.mul_(2))\n",
+        "changes what it is given",
+    ),
     "import": ("import not_there\n", "ModuleNotFoundError: No module named 'not_there'"),
     "name": ("class Other: pass\n", "no class 'Own' in it"),
     "no module": ("class Own: pass\n", "TypeError: Own is no torch.nn.Module"),
@@ -403,6 +487,16 @@ def test_code_that_does_not_do_names_its_model(files, tmp_path, case):
     overlay = merge(TINY, {"models": {"own": {"class": f"{tmp_path}/own_code.py:Own"}}})
     with pytest.raises(ValueError, match=f"(?s)models.own, own_code.py:Own: .*{message}"):
         train(files, overlay)
+
+
+def test_logits_by_chance_are_told_of(caplog):
+    trainer_of(lambda: Chance(3, 2))
+    assert "differ between two evaluations" in caplog.text
+
+
+class Chance(OwnModel):
+    def forward(self, x, edge_index):
+        return super().forward(x, edge_index) + torch.rand(())
 
 
 def test_lazy_layers_get_their_sizes():
