@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigs, eigsh
 
 from flode.spectral.factors import Factors
 
@@ -30,7 +28,7 @@ def smallest_eigenvalue(laplacian: sparse.csr_array, factors: Factors | None = N
         return min([*factors.values.tolist(), *zeros])
     if nodes < DENSE_NODES:
         return float(np.linalg.eigvalsh(laplacian.toarray())[0])
-    return float(_extreme(eigsh, laplacian, "SA"))
+    return float(_extreme("eigsh", laplacian, "SA"))
 
 
 def perron_eigenvalue(laplacian: sparse.csr_array) -> float:
@@ -40,6 +38,8 @@ def perron_eigenvalue(laplacian: sparse.csr_array) -> float:
     eigenvalue, while a graph of many may have it, or the 0 of an acyclic one, in a Jordan block,
     from which rounding takes all digits.
     """
+    from scipy.sparse.csgraph import connected_components  # as below
+
     count, component = connected_components(laplacian, connection="strong")
     # What is no larger component has its diagonal as eigenvalues.
     largest = float(laplacian.diagonal().max(initial=0.0))
@@ -52,14 +52,16 @@ def perron_eigenvalue(laplacian: sparse.csr_array) -> float:
         if len(nodes) < DENSE_NODES:
             found = np.linalg.eigvals(block.toarray()).real.max()
         else:
-            found = _extreme(eigs, block, "LR").real
+            found = _extreme("eigs", block, "LR").real
         largest = max(largest, float(found))
     return largest
 
 
-def _extreme(solver, matrix: sparse.csr_array, which: str):
+def _extreme(solver: str, matrix: sparse.csr_array, which: str):
     """An extreme eigenvalue, from a start vector that does not depend on chance."""
+    from scipy.sparse import linalg  # a training, which does without, need not wait for it
+
     start = np.random.default_rng(0).random(matrix.shape[0])
-    return solver(
+    return getattr(linalg, solver)(
         matrix, k=1, which=which, v0=start, tol=_SOLVER_TOLERANCE, return_eigenvectors=False
     )[0]
