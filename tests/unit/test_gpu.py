@@ -1,6 +1,7 @@
 """What a GPU takes part in, on an emulated one: each tensor lies where it belongs, and results are
 a processor's. Trainings, step by step, are in ``test_capture``."""
 
+import contextlib
 import copy
 
 import numpy as np
@@ -15,6 +16,7 @@ from flode.experiments.factorization import factorize_graphs
 from flode.experiments.models import TrainedModels
 from flode.experiments.runs import Checkpoint, StackedTrainer, run_configuration
 from flode.spectral import factorize, sna
+from flode.training.module import ModuleTrainer
 from tests.configuration import TINY, catalogue
 from tests.emulated_gpu import GPU, emulated_gpu
 from tests.unit.trainings import tiny_files
@@ -113,6 +115,36 @@ def test_a_run_on_a_gpu_killed_and_resumed_is_a_processors(gpu, tmp_path, monkey
             continue
     assert document["device"] == "an emulated GPU"
     assert all(tensor.device == torch.device("cpu") for tensor in models.tensors.values())
+    for one, other in zip(document["records"], expected["records"], strict=True):
+        assert one == other | {"seconds": one["seconds"]}
+
+
+def test_another_model_on_a_gpu_killed_and_resumed_is_a_processors(gpu, tmp_path, monkeypatch):
+    found, run = catalogue(TINY), Run(VARIANT, "model=gcn")
+    settings, graphs = found.run_settings(run), tiny_files(tmp_path, VARIANT)[0]
+    options = {"model_class": found.model_class(run)}
+    expected = run_configuration(settings, graphs, None, [0, 1], device="cpu", **options)
+    monkeypatch.setattr(Checkpoint, "save_sometimes", Checkpoint.save)
+    # The emulated GPU draws from the processor's generator.
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: torch.get_rng_state())
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, device: None)
+    step, steps = ModuleTrainer.step, []
+
+    def killed(trainer):
+        assert all(value.device == GPU for value in trainer.model.parameters())
+        steps.append(trainer)
+        if len(steps) == 6:
+            raise KeyboardInterrupt
+        step(trainer)
+
+    monkeypatch.setattr(ModuleTrainer, "step", killed)
+    options |= {"checkpoint": tmp_path / "side.pt", "models": TrainedModels()}
+    for _ in range(2):
+        with contextlib.suppress(KeyboardInterrupt):
+            document = run_configuration(settings, graphs, None, [0, 1], device="auto", **options)
+    assert document["device"] == "an emulated GPU" and len(steps) > 6
+    tensors = options["models"].tensors.values()
+    assert all(tensor.device == torch.device("cpu") for tensor in tensors)
     for one, other in zip(document["records"], expected["records"], strict=True):
         assert one == other | {"seconds": one["seconds"]}
 
