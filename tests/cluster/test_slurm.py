@@ -34,6 +34,7 @@ PROFILE = ROOT / "profiles" / "slurm" / "config.yaml"
 PREFIX = TINY["results"]
 VARIANT = "dsbm-alpha0.1-beta0.2"
 RUN = f"{PREFIX}/runs/{VARIANT}/default/splits-0-1.json"
+OTHER = f"{PREFIX}/runs/{VARIANT}/model=gcn/splits-0-1.json"
 FACTORS = f"{PREFIX}/factors/{VARIANT}.safetensors"
 
 #: This Slurm has no accounting, and tiny jobs are soon over.
@@ -71,7 +72,7 @@ def slurm():
 def undisturbed(tmp_path_factory):
     """Working copies in which runs have been made without Slurm: a short one and a long one."""
     folders = {}
-    for name, overlay, arguments in (("short", TINY, TWO_CORES), ("long", LONG, ())):
+    for name, overlay, arguments in (("short", TINY, (OTHER, *TWO_CORES)), ("long", LONG, ())):
         folders[name] = working_copy(tmp_path_factory.mktemp(name), overlay)
         snakemake(folders[name], RUN, *arguments)
     return folders
@@ -137,27 +138,29 @@ def site_profile(folder):
 
 @pytest.fixture(scope="module")
 def submitted(tmp_path_factory):
-    """A working copy in which one run has been made through Slurm, by the profile as it is."""
+    """A working copy in which a run of FLODE and one of another model have been made through Slurm,
+    by the profile as it is."""
     folder = working_copy(tmp_path_factory.mktemp("submitted"), TINY)
-    status, words = finish(start(folder, RUN, *TWO_CORES), folder)
+    status, words = finish(start(folder, RUN, OTHER, *TWO_CORES), folder)
     assert status == 0, words
     return folder
 
 
-def test_slurm_makes_the_run_that_is_made_without_it(submitted, undisturbed):
-    assert without_times(submitted / RUN) == without_times(undisturbed["short"] / RUN)
+@pytest.mark.parametrize("run", [RUN, OTHER], ids=["FLODE", "another model"])
+def test_slurm_makes_the_run_that_is_made_without_it(submitted, undisturbed, run):
+    assert without_times(submitted / run) == without_times(undisturbed["short"] / run)
 
 
 @pytest.mark.parametrize(
     ("rule", "cores", "memory", "limit"),
     [
         ("generate_graphs", "1", "1000M", "00:10:00"),
-        ("factorize_graphs", "2", "2000M", "01:00:00"),
+        ("factorize_graphs", "2", "2000M", "02:00:00"),
         ("train", "1", "2000M", "04:00:00"),
     ],
 )
 def test_what_a_rule_asks_for_reaches_slurm(submitted, rule, cores, memory, limit):
-    (job,) = jobs(submitted)[rule]
+    job = jobs(submitted)[rule][0]
     assert job["NumCPUs"] == job["CPUs/Task"] == cores
     assert job["MinMemoryNode"] == memory
     assert job["TimeLimit"] == limit
