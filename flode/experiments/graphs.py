@@ -73,8 +73,10 @@ class Graphs:
         return self.config["threads" if self.is_generated(variant) else "threads_large"]
 
     def memory(self, variant: str) -> int:
-        """MiB that a job on a variant may take: what was seen of the largest, rounded up."""
-        return 2000 if self.is_generated(variant) else 20000
+        """MiB that a job on a variant asks a cluster for: more than was seen."""
+        if self.is_generated(variant):
+            return 2000
+        return self.config["datasets"][self._dataset_name(variant)].get("memory", 20000)
 
     # Raw files
 

@@ -31,7 +31,7 @@ rule factorize_graphs:
     threads: lambda wildcards: catalogue.threads(wildcards.variant)
     resources:
         gpu=GPU,
-        mem_mb=lambda wildcards: catalogue.memory(wildcards.variant),
+        mem_mb=lambda wildcards, attempt: attempt * catalogue.memory(wildcards.variant),
         # Without checkpoints: where a job is killed, the next try has more time.
         runtime=lambda wildcards, attempt: 120 * attempt,
         device=config["device"],

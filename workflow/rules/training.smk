@@ -17,7 +17,7 @@ rule train:
     threads: lambda wildcards: catalogue.threads(wildcards.variant)
     resources:
         gpu=GPU,
-        mem_mb=lambda wildcards: catalogue.memory(wildcards.variant),
+        mem_mb=lambda wildcards, attempt: attempt * catalogue.memory(wildcards.variant),
         runtime=240,
         device=config["device"],
         # No parameter: of a model's file the settings have the hash, wherever it lies.
