@@ -49,12 +49,14 @@ def make_graph(found: Catalogue, variant: str) -> None:
 
 def make_run(found: Catalogue, run: Run) -> None:
     (path,) = found.run_files(run)
+    files = found.training_inputs(run)
     document = run_configuration(
         found.run_settings(run),
-        f"{found.results}/graphs/{run.variant}.npz",
-        f"{found.results}/factors/{run.variant}.safetensors",
+        files["graphs"],
+        files.get("factors"),
         range(found.num_splits(run.variant)),
         device="cpu",
+        model_class=found.model_class(run),
     )
     write_run(document, path)
 

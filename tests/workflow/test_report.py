@@ -53,6 +53,7 @@ def trimmed():
         },
         "report": {"report": {"learnt": learnt}},
         "node_classification": {},
+        "models": {"models": {}},
         "ablation": {},
         "depth": {},
         "discrepancies": {},
