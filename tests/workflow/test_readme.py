@@ -137,6 +137,31 @@ def test_accuracies_are_those_of_the_measured_runs(title, direction, splits, sho
     assert float(published) in own["mean"].tolist()
 
 
+BASELINES = re.findall(
+    r"^\| (\w+)(, directed)? \| ([\d. ±()|]+|.*not run.*) \|$",
+    (ROOT / "docs/findings.md").read_text(encoding="utf-8").partition("\n## Baselines\n")[2],
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(("graph", "directed", "cells"), BASELINES)
+def test_baselines_are_those_of_the_measured_runs(graph, directed, cells):
+    alone = graph in ("Cora", "Citeseer")
+    variant = graph.lower() + ("" if alone else "-directed" if directed else "-undirected")
+    for model, cell in zip(("mlp", "gcn", "gat", None), cells.split(" | "), strict=True):
+        folder = ROOT / "results/measured" / variant / (f"model={model}" if model else "default")
+        if cell == "not run":
+            assert not run_files_in(folder)
+            continue
+        (found,) = load_runs(run_files_in(folder)).values()
+        score = found.score()
+        assert cell.startswith(f"{score.mean:.1f} ± {score.std:.1f}") and score.n == 10
+
+
+def test_all_rows_of_baselines_are_found():
+    assert len(BASELINES) >= 7
+
+
 @pytest.fixture(scope="module")
 def reproduction(tmp_path_factory):
     """The verdicts on the measured runs."""
