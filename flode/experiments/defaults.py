@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from flode.experiments.othermodels import class_parts
 from flode.experiments.validation import ConfigurationError
 
 #: The workflow's own files in ``config/``, later ones over earlier ones.
@@ -66,9 +67,9 @@ def located(config: Mapping, home: Path) -> Mapping:
 
     changes: dict = {}
     for name, entry in config["models"].items():
-        code, colon, of_class = entry["class"].rpartition(":")
-        if code.endswith(".py") and find(code) != code:
-            changes.setdefault("models", {})[name] = {"class": find(code) + colon + of_class}
+        code, of_class = class_parts(entry["class"])
+        if isinstance(code, Path) and (found := find(str(code))) != str(code):
+            changes.setdefault("models", {})[name] = {"class": f"{found}:{of_class}"}
     if config["measured"] and (measured := find(config["measured"])) != config["measured"]:
         changes["measured"] = measured
     if (manifest := find(config["data"]["manifest"])) != config["data"]["manifest"]:

@@ -49,7 +49,7 @@ def check_models(models: Mapping[str, Mapping], variants: Iterable[str]) -> None
                     f"models.{name}.variants: there is no {variant!r} among"
                     f" variants{did_you_mean(variant, variants)}"
                 )
-        code, _ = _parts(entry["class"])
+        code, _ = class_parts(entry["class"])
         if isinstance(code, Path) and not code.is_file():
             raise ConfigurationError(
                 f"models.{name}.class is {entry['class']!r}, but {code} is no file in"
@@ -71,7 +71,7 @@ def model_settings(entry: Mapping) -> dict[str, Any]:
     """What a training depends on, of an entry `on_variant`, wherever the file of its class lies:
     names of file (or module) and class, the hash of the file, what class and ``forward`` are
     given."""
-    code, name = _parts(entry["class"])
+    code, name = class_parts(entry["class"])
     file = own_file(entry["class"])
     return {
         "class": f"{code.name if isinstance(code, Path) else code}:{name}",
@@ -87,7 +87,7 @@ def own_file(where: str) -> Path | None:
     Args:
         where: see `load_class`. Nothing is imported.
     """
-    code, _ = _parts(where)
+    code, _ = class_parts(where)
     if isinstance(code, Path):
         return code
     top, *below = code.split(".")
@@ -118,7 +118,7 @@ def load_class(where: str) -> type:
         ImportError: there is no such module, file or class; says which. What the code itself raises
             is left alone.
     """
-    code, name = _parts(where)
+    code, name = class_parts(where)
     if isinstance(code, Path):
         sys.path.append(str(code.parent.resolve()))  # last: it hides no installed package
         spec = importlib.util.spec_from_file_location(f"flode_model_{code.stem}", code)
@@ -136,13 +136,14 @@ def load_class(where: str) -> type:
 
 def package_versions(where: str) -> dict[str, str]:
     """Versions of PyTorch Geometric and of the package that a class is of, where it is another."""
-    code, _ = _parts(where)
+    code, _ = class_parts(where)
     names = ["torch-geometric"]
     if not isinstance(code, Path):
         names += packages_distributions().get(code.split(".")[0], [])
     return {name: version(name) for name in dict.fromkeys(names)}
 
 
-def _parts(where: str) -> tuple[str | Path, str]:
+def class_parts(where: str) -> tuple[str | Path, str]:
+    """Of ``class`` of an entry, the file or the name of the module, and the name of the class."""
     code, _, name = where.rpartition(":")
     return (Path(code) if code.endswith(".py") else code), name

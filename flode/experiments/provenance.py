@@ -31,9 +31,9 @@ def commit(file: str | Path = __file__, own: str | Path | None = None) -> str:
 
     Returns:
         Its hash, with ``+changes`` where tracked files differ from it, and ``+untracked`` where it
-        does not have the ``own`` file. Of an unpacked
-        ``git archive`` (a release, or what a host offers as a ZIP) the commit that it was made of,
-        with ``+archive``, as nothing tells whether files were changed since. Else ``unknown``.
+        does not have the ``own`` file. Of an unpacked ``git archive`` (a release, or what a host
+        offers as a ZIP) the commit that it was made of, with ``+archive``, as nothing tells whether
+        files were changed since. Else ``unknown``.
     """
     file = Path(file).resolve()
 

@@ -40,6 +40,25 @@ def states_and_logits(path: Path, trained: Trained) -> tuple[np.ndarray, np.ndar
     return complex_states(initial), complex_states(final), logits
 
 
+def train_and_test(logits: torch.Tensor, split: int, graph: Graph) -> tuple[float, float] | None:
+    """The metric of a split's training and test nodes, in [0, 1]; None where a node of the split
+    has logits, ``(1, C, N)``, that are not finite."""
+    masks = (graph.train, graph.validation, graph.test)
+    counted = np.any([mask[split] for mask in masks], axis=0)
+    if not logits.cpu()[..., counted].isfinite().all():
+        return None
+    labels = torch.from_numpy(graph.labels)[None].to(logits.device)
+    train, test = (
+        float(
+            METRICS[graph.metric](
+                logits, labels, torch.from_numpy(mask[split][None]).to(logits.device)
+            )
+        )
+        for mask in (graph.train, graph.test)
+    )
+    return train, test
+
+
 def evaluate(path: Path, trained: Trained, graph: Graph, laplacian) -> dict:
     """Metrics, learned parameters and energy of a split at its best epoch.
 
@@ -61,22 +80,15 @@ def evaluate(path: Path, trained: Trained, graph: Graph, laplacian) -> dict:
     if not trained.best_epoch:
         return dict.fromkeys(RESULTS) | about
     initial, final, logits = states_and_logits(path, trained)
-    masks = (graph.train, graph.validation, graph.test)
-    counted = np.any([mask[trained.split] for mask in masks], axis=0)
-    if not logits.cpu()[..., counted].isfinite().all():
+    scores = train_and_test(logits, trained.split, graph)
+    if scores is None:
         diverged = trained.diverged_at or trained.best_epoch
         return dict.fromkeys(RESULTS) | about | {"diverged_at": diverged}
-    labels = torch.from_numpy(graph.labels)[None].to(logits.device)
-    metric = METRICS[graph.metric]
-
-    def measured(mask: np.ndarray) -> float:
-        counted = torch.from_numpy(mask[trained.split][None]).to(logits.device)
-        return float(metric(logits, labels, counted))
-
+    train, test = scores
     results = (
-        measured(graph.train),
+        train,
         trained.validation,
-        measured(graph.test),
+        test,
         trained.best_epoch,
         trained.parameters["exponent"].tolist(),
         trained.parameters["step_size"].tolist(),

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from flode.datasets.graph import Graph
+from flode.training.evaluation import train_and_test
 from flode.training.metrics import METRICS
 from flode.training.trainer import Trained, TrainingSettings
 
@@ -96,9 +97,8 @@ class ModuleTrainer:
         self.best_epoch = torch.zeros(1, dtype=torch.int64)
         self.labels = torch.from_numpy(graph.labels).to(device)
         self.metric = METRICS[graph.metric]
-        masks = (graph.train, graph.validation, graph.test)
-        self.train, self.validation, self.test = (
-            torch.from_numpy(mask[split]).to(device) for mask in masks
+        self.train, self.validation = (
+            torch.from_numpy(mask[split]).to(device) for mask in (graph.train, graph.validation)
         )
         seed_everything(settings.seed)
         self.model = make().to(device)
@@ -154,15 +154,11 @@ class ModuleTrainer:
 
     def _evaluate(self) -> None:
         logits = self.logits()
-        metric = self.measured(logits, self.validation)
+        metric = float(self.metric(logits.T[None], self.labels[None], self.validation[None]))
         if logits[self.validation].isfinite().all() and metric > self.best.item():
             self.best.fill_(metric)
             self.best_epoch.fill_(self.epoch)
             self.best_parameters = self._parameters()
-
-    def measured(self, logits: Tensor, mask: Tensor) -> float:
-        """The graph's metric of nodes ``mask`` ``(N,)``, in [0, 1]."""
-        return float(self.metric(logits.T[None], self.labels[None], mask[None]))
 
     def _finish(self, diverged_at: int | None) -> None:
         trained = (self.splits[0], int(self.best_epoch), self.epoch, self.best.item())
@@ -198,10 +194,11 @@ class ModuleTrainer:
             return dict.fromkeys(results) | about
         self.model.load_state_dict(trained.parameters)
         logits = self.recorded = self.logits()
-        if not logits[self.train | self.validation | self.test].isfinite().all():
+        scores = train_and_test(logits.T[None], trained.split, self.graph)
+        if scores is None:
             diverged = trained.diverged_at or trained.best_epoch
             return dict.fromkeys(results) | about | {"diverged_at": diverged}
-        train, test = self.measured(logits, self.train), self.measured(logits, self.test)
+        train, test = scores
         found = (train, trained.validation, test, trained.best_epoch)
         return dict(zip(results, found, strict=True)) | about
 
