@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from flode.model import Architecture
-from flode.paths import MAX_ODE_LAYERS
+from flode.paths import MAX_COLUMNS_LAYERS
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def sweeps(quick: bool = False) -> list[Case]:
         channels, splits = (16, 32, 64, 128, 256), (1, 2, 5, 10)
     no_powers = tuple(entry for entry in ALL if entry.path != "powers")
     cases = [
-        replace(base, name="layers", layers=t, entries=ALL if t <= MAX_ODE_LAYERS else no_powers)
+        replace(base, name="layers", layers=t, entries=ALL if t <= MAX_COLUMNS_LAYERS else no_powers)
         for t in layers
     ]
     cases += [replace(base, name="nodes", nodes=n) for n in nodes]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: Columns of the powers path and of the columns path cancel as an ODE's layers grow in number: to
-#: here they are good in float32.
-MAX_ODE_LAYERS = 8
+#: Columns of the powers path cancel as an ODE's layers grow in number, and those of the columns path
+#: in any model: what the weights no longer tell apart grows between the norms. To here they are good
+#: in float32.
+MAX_COLUMNS_LAYERS = 8
 
 #: Without the ODE the powers path multiplies with the T-th power of W alone: to here it is far from
 #: the end of float32.
@@ -32,16 +33,20 @@ def obstacle(
     if path == "auto":
         return None
     of_columns = path in ("columns", "powers")
-    deep = model["ode"] and model["num_layers"] > MAX_ODE_LAYERS
-    high = not model["ode"] and model["num_layers"] > MAX_PLAIN_LAYERS
+    layers, ode = model["num_layers"], model["ode"]
     reasons = {
         "normalised layers need the columns path or the general one": model["normalize_layers"]
         and path not in ("columns", "general"),
         "the spectral path needs a symmetric operator": path == "spectral" and not symmetric,
         f"the {path} path has no gradient by the features": of_columns and learned_features,
-        f"the {path} path takes at most {MAX_ODE_LAYERS} layers of an ODE": of_columns and deep,
+        f"the columns path takes at most {MAX_COLUMNS_LAYERS} layers": path == "columns"
+        and layers > MAX_COLUMNS_LAYERS,
+        f"the powers path takes at most {MAX_COLUMNS_LAYERS} layers of an ODE": path == "powers"
+        and ode
+        and layers > MAX_COLUMNS_LAYERS,
         f"the powers path takes at most {MAX_PLAIN_LAYERS} layers without the ODE": path == "powers"
-        and high,
+        and not ode
+        and layers > MAX_PLAIN_LAYERS,
         "the powers path needs a linear encoder": path == "powers" and model["encoder_layers"] > 1,
         "the powers path needs shared weights": path == "powers" and not model["shared_weights"],
     }

@@ -44,7 +44,7 @@ class _OnlyOnce(torch.autograd.Function):
 
 class Powers(Path):
     """Linear encoder with few features: ``x_T = Σ_j C(T,j) c^j ⊙ (Θ P_j)`` with
-    ``P_j = [X, 1]ᵀ(L^α)ʲ``, a sum that cancels as T grows (``flode.paths.MAX_ODE_LAYERS``).
+    ``P_j = [X, 1]ᵀ(L^α)ʲ``, a sum that cancels as T grows (``flode.paths.MAX_COLUMNS_LAYERS``).
 
     The columns P_j depend on the parameters through the scalar α alone: dP_j/dα is carried forward
     beside them, so that one pass over ``VᵀU`` serves the training step, its gradient and the

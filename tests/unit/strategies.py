@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from flode.model import Architecture
-from flode.paths import MAX_ODE_LAYERS
+from flode.paths import MAX_COLUMNS_LAYERS
 from flode.spectral import Factors, adjacency, factorize
 from flode.spectral.sna import symmetrically_normalize
 
@@ -86,7 +86,7 @@ class Case:
 def architectures(path, max_layers=10):
     """Architectures (as keywords, without sizes) that a path can serve."""
     linear, normal = path == "powers", path in ("columns", "general")
-    deepest = min(max_layers, MAX_ODE_LAYERS) if path in ("columns", "powers") else max_layers
+    deepest = min(max_layers, MAX_COLUMNS_LAYERS) if path in ("columns", "powers") else max_layers
     return st.fixed_dictionaries(
         {
             "in_channels": st.integers(1, 4),

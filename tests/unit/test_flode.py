@@ -438,6 +438,19 @@ def test_a_rank_of_one_is_not_all_of_them():
     assert torch.equal(all_of_them(X, factors), make_model().eval()(X, factors))
 
 
+@pytest.mark.parametrize("layers", [8, 32, 128])
+@pytest.mark.parametrize(("factors", "exponent"), [(DIRECTED, 0.3), (UNDIRECTED, -0.3)])
+def test_normalised_layers_without_the_ode_are_exact_whatever_their_number(
+    factors, exponent, layers
+):
+    sizes, options = (5, 16, 3, layers), {"normalize_layers": True, "ode": False}
+    model = make_model(sizes=sizes, exponent=exponent, **options)
+    found = model(X, factors)
+    model.path = "general"
+    exact = model.double()(X, factors)
+    assert (found - exact).abs().max() < 2e-5 * exact.abs().max()
+
+
 @pytest.mark.parametrize("layers", [32, 96])
 def test_many_layers_without_the_ode_stay_in_range(layers):
     sizes = (5, 8, 3, layers)
