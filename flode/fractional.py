@@ -34,5 +34,8 @@ def frequency_dominance(mixing: np.ndarray, exponent: float, lambda_1: float) ->
             ``-mixing``.
         exponent: α.
         lambda_1: smallest eigenvalue of the SNA (`flode.spectral.smallest_eigenvalue`).
+
+    A trained model has its own: `flode.FLODE.frequency_dominance`.
     """
-    return float(np.max(mixing) * fractional(lambda_1, exponent) - np.min(mixing))
+    mixing = np.asarray(mixing)  # a tensor's max is called otherwise
+    return float(mixing.max() * fractional(lambda_1, float(exponent)) - mixing.min())

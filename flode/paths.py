@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: Columns of the powers path cancel as an ODE's layers grow in number, and those of the columns path
-#: in any model: what the weights no longer tell apart grows between the norms. To here they are good
-#: in float32.
+#: Columns of the powers path cancel as an ODE's layers grow in number, and those of the columns
+#: path in any model: what the weights no longer tell apart grows between the norms. To here they
+#: are good in float32.
 MAX_COLUMNS_LAYERS = 8
 
 #: Without the ODE the powers path multiplies with the T-th power of W alone: to here it is far from

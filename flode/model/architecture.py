@@ -138,9 +138,9 @@ class Architecture:
 
     @property
     def fixed_parameters(self) -> set[str]:
-        """Parameters that training leaves alone."""
+        """Parameters that training leaves alone; without the ODE there is no step."""
         fixed = set() if self.learn_exponent else {"exponent"}
-        return fixed if self.learn_step_size else fixed | {"step_size"}
+        return fixed if self.learn_step_size and self.ode else fixed | {"step_size"}
 
     def initial_parameters(self, seed: int | None = None) -> dict[str, Tensor]:
         """Draw the parameters as the paper's program does: linear layers are PyTorch's, in order,

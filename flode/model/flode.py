@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import fields
 
 import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from flode.fractional import frequency_dominance
 from flode.model.architecture import Architecture
 from flode.model.network import Masks, Parameters, encode
 from flode.model.operator import Features, operator_of
-from flode.model.path import Path, Request
+from flode.model.path import Path, Request, coefficients
 from flode.model.planes import from_planes
 from flode.model.propagation import PATHS, General, make_path
 from flode.spectral.factors import Factors, resolve_rank
@@ -33,7 +35,10 @@ class FLODE(nn.Module):
         >>> logits = model(x, factors)  # (num_nodes, 3)
 
     Complex parameters are kept as two real planes, the real parts first (see
-    ``flode.model.planes``); :meth:`complex_parameter` gives one as a complex tensor.
+    ``flode.model.planes``); :meth:`complex_parameter` gives one as a complex tensor. They are
+    float32, whatever PyTorch's default is; ``.double()`` makes a model of float64, whose precision
+    factors of ``flode.factorize`` have. A node's features reach all nodes: one that is no number
+    makes none of any.
     """
 
     def __init__(
@@ -81,9 +86,15 @@ class FLODE(nn.Module):
         """Set parameters from tensors of the same names and shapes.
 
         Raises:
-            ValueError: a name missing or unknown, or a shape that does not fit.
+            ValueError: a name missing or unknown, a shape that does not fit, or parameters that are
+                computed from others (``torch.nn.utils.parametrize``).
         """
         own = self.parameters_by_name()
+        if computed := [name for name, value in own.items() if not value.is_leaf]:
+            raise ValueError(
+                f"parameter {computed[0]!r} is parametrized, and so cannot be set; set what it is"
+                " computed from, or remove the parametrization first"
+            )
         if set(own) != set(parameters):
             odd = sorted(set(own) ^ set(parameters))[0]
             raise ValueError(f"parameter {odd!r} is missing or unknown; expected {sorted(own)}")
@@ -98,9 +109,40 @@ class FLODE(nn.Module):
                 own[name].copy_(value)
 
     def complex_parameter(self, name: str) -> Tensor:
-        """A weight, bias, ``channel_mixing`` or ``step_size`` as a complex (or real) tensor."""
-        value = self.parameters_by_name()[name].detach()
+        """A weight, bias, ``channel_mixing`` or ``step_size`` as a complex (or real) tensor.
+
+        Raises:
+            ValueError: a parameter that is none of these; names them.
+        """
+        named = self.parameters_by_name()
+        if name == "exponent" or name not in named:
+            allowed = ", ".join(sorted(set(named) - {"exponent"}))
+            raise ValueError(f"name is {name!r}; allowed are {allowed} (exponents are real)")
+        value = named[name].detach()
         return from_planes(value.transpose(0, 1) if "." not in name else value)
+
+    def frequency_dominance(self, lambda_1: float) -> float:
+        """FD of the equation that the layers solve (paper, Theorem 5.5), negative where the largest
+        frequency dominates.
+
+        They are Euler steps of ``x' = s L^α x hW``, s being 1 or i with the model's sign, of which
+        the theorem compares the real parts of −s·hW.
+
+        Args:
+            lambda_1: smallest eigenvalue of the SNA (`flode.spectral.smallest_eigenvalue`) of an
+                undirected graph.
+
+        Raises:
+            ValueError: no ODE, layers of their own W, or α ≤ 0: the theorem is not of these.
+        """
+        architecture, exponent = self.architecture, self.exponent[0].item()
+        if not (architecture.ode and architecture.shared_weights and exponent > 0):
+            raise ValueError(
+                f"ode is {architecture.ode}, shared_weights {architecture.shared_weights} and"
+                f" exponent {exponent:.4g}; the theorem is of the ODE, one W, and exponents above 0"
+            )
+        c = coefficients(architecture, self._stacked()).detach()
+        return frequency_dominance(-c[0, 0, 0].cpu().numpy(), exponent, lambda_1)
 
     def forward(self, x: Tensor, factors: Factors, index: Tensor | None = None) -> Tensor:
         """Logits of all nodes, or of those in ``index``.
@@ -145,7 +187,9 @@ class FLODE(nn.Module):
 
     def _own_precision(self):
         """No autocast: what an operator keeps ready would be of its half precision for good."""
-        return torch.autocast(self.channel_mixing.device.type, enabled=False)
+        kind = self.channel_mixing.device.type
+        available = torch.amp.is_autocast_available(kind)  # not on the meta device
+        return torch.autocast(kind, enabled=False) if available else nullcontext()
 
     def _path(self, x: Tensor, factors: Factors, name: str) -> Path:
         """The propagation of one call, on what was checked."""
@@ -158,6 +202,8 @@ class FLODE(nn.Module):
                 " flode.factorize, or data.factors after flode.FactorizeSNA (of a Batch of graphs,"
                 " after flode.FactorizeSNA()(batch))"
             )
+        if x is None:
+            raise ValueError("x is None; allowed are (N, F) features of the nodes (data.x)")
         if not sparse.issparse(x):
             x = torch.as_tensor(x)
         layout = getattr(x, "layout", torch.strided)

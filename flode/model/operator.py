@@ -8,6 +8,7 @@ two axes are the rows of one product.
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +18,8 @@ import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch.autograd import forward_ad
 
 from flode.spectral.factors import Factors, resolve_rank
 from flode.spectral.sna import canonical
@@ -79,6 +82,14 @@ class Nodes:
         return states.expand(splits, -1, -1).gather(2, index)
 
 
+@contextmanager
+def _kept():
+    """For what is made once for calls to come, whatever it is asked for in: no inference mode, and
+    no transform of ``torch.func``, which ends before it."""
+    with torch.inference_mode(False), temporarily_clear_interpreter_stack():
+        yield
+
+
 class Operator:
     """Factors made ready to propagate: float32 (or the dtype given) on one device.
 
@@ -88,8 +99,7 @@ class Operator:
             negative one.
     """
 
-    # What is made here is kept for trainings to come, whatever mode it is asked for in.
-    @torch.inference_mode(False)
+    @_kept()
     def __init__(self, factors: Factors, dtype: torch.dtype = torch.float32, device=None):
         device = device or factors.left.device
         self.symmetric = factors.symmetric
@@ -109,13 +119,13 @@ class Operator:
         return self.left.shape[1]
 
     @cached_property
-    @torch.inference_mode(False)
+    @_kept()
     def transition(self) -> Tensor:
         """``(VᵀU)ᵀ = UᵀV``, ``(r, r)``: one directed layer in the right singular basis."""
         return self.left.T @ self.right
 
     @cached_property
-    @torch.inference_mode(False)
+    @_kept()
     def all_nodes(self) -> Nodes:
         return Nodes(None, self.left.T)
 
@@ -174,13 +184,20 @@ class Features:
         self.dtype = dtype
         features = features if self.is_sparse else torch.as_tensor(features)
         self.num_nodes, self.num_features = features.shape
+        transformed = torch._C._functorch.peek_interpreter_stack() is not None
+        if self.is_sparse and transformed:
+            raise ValueError(
+                "x is sparse, which transforms of torch.func do not take; allowed is a dense tensor"
+            )
         self.learned = not self.is_sparse and torch.is_grad_enabled() and features.requires_grad
-        # Inside torch.func nothing tells what is differentiated.
-        self.learned |= torch._C._functorch.peek_interpreter_stack() is not None
+        # Inside torch.func and forward-mode differentiation nothing tells what is differentiated.
+        self.learned |= transformed or forward_ad._current_level >= 0
         if not self.is_sparse:
             self._given = features.detach()
             self.device = device or features.device
             self._dense = features.T.to(self.device, dtype).contiguous()
+            if self._dense.is_inference() and not torch.is_inference_mode_enabled():
+                self._dense = self._dense.clone()  # which a gradient may be taken through
             self.mask_shape = tuple(self._dense.shape)
             return
         csr = canonical(features)

@@ -92,19 +92,9 @@ class Path:
         """Final states at nodes from what :meth:`code` returned."""
         raise NotImplementedError
 
-    def coefficients(self, parameters: Parameters) -> Tensor:
-        """c of each layer, ``(S, P, layers, K)``; one layer stands for all with shared weights."""
-        mixing = parameters["channel_mixing"].transpose(1, 2)
-        if self.architecture.ode:
-            mixing = multiply(mixing, parameters["step_size"].transpose(1, 2).unsqueeze(-1))
-        if self.architecture.equation == "schroedinger":  # times i
-            re, im = mixing.unbind(1)
-            mixing = torch.stack([-im, re], dim=1)
-        return mixing * self.architecture.sign
-
     def layers(self, parameters: Parameters):
         """``(f_α, c)`` of each layer in turn: ``(S, 1, r)`` and ``(S, P, K, 1)``."""
-        c = self.coefficients(parameters).unsqueeze(-1)
+        c = coefficients(self.architecture, parameters).unsqueeze(-1)
         powers = self.operator.powers(parameters["exponent"])
         for layer in range(self.architecture.num_layers):
             index = 0 if self.architecture.shared_weights else layer
@@ -113,6 +103,18 @@ class Path:
     def mix(self, states: Tensor, c: Tensor) -> Tensor:
         """``states · diag(c)`` on ``(S, C, ·)``."""
         return multiply(states.unflatten(1, (self.architecture.planes, -1)), c).flatten(1, 2)
+
+
+def coefficients(architecture: Architecture, parameters: Parameters) -> Tensor:
+    """c of each layer, ``s·h·diag(W)`` or without the ODE ``s·diag(W)``, ``(S, P, layers, K)``; one
+    layer stands for all with shared weights."""
+    mixing = parameters["channel_mixing"].transpose(1, 2)
+    if architecture.ode:
+        mixing = multiply(mixing, parameters["step_size"].transpose(1, 2).unsqueeze(-1))
+    if architecture.equation == "schroedinger":  # times i
+        re, im = mixing.unbind(1)
+        mixing = torch.stack([-im, re], dim=1)
+    return mixing * architecture.sign
 
 
 def affine_columns(features: Features, masks: Masks | None) -> Tensor:

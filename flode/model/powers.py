@@ -7,7 +7,7 @@ from torch import Tensor
 
 from flode.model.network import Masks, Parameters, Product, affine, drops_input
 from flode.model.operator import Nodes, times
-from flode.model.path import Path, Request, affine_columns
+from flode.model.path import Path, Request, affine_columns, coefficients
 from flode.model.planes import integer_power, multiply
 
 
@@ -139,7 +139,7 @@ class Powers(Path):
 
     def _combine(self, parameters: Parameters, request: Request, propagated: Tensor) -> Product:
         weight = affine(parameters)
-        c = self.coefficients(parameters).transpose(2, 3)  # (S, P, K, 1)
+        c = coefficients(self.architecture, parameters).transpose(2, 3)  # (S, P, K, 1)
         layers = self.architecture.num_layers
         if not self.architecture.ode:
             return Product(multiply(integer_power(c, layers), weight).flatten(1, 2), propagated)

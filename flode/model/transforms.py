@@ -7,7 +7,7 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.transforms import BaseTransform
 
 from flode.spectral import factorize, sna
-from flode.spectral.factors import TOLERANCE
+from flode.spectral.factors import TOLERANCE, resolve_rank
 
 
 class FactorizeSNA(BaseTransform):
@@ -21,12 +21,13 @@ class FactorizeSNA(BaseTransform):
         tolerance, seed, dtype: of :func:`flode.factorize`.
 
     Edge weights are ``data.edge_weight`` if present; no gradient reaches them. Factors are float32,
-    as training uses them. A ``Batch`` of graphs is one graph: transform the batch, not its parts.
+    as training uses them, whatever they are computed in (for others, :func:`flode.factorize` and
+    ``Factors.to``). A ``Batch`` of graphs is one graph: transform the batch, not its parts.
     Factors are of the edges there are: put this after transforms that change edges.
 
-    Raises (when called):
-        ValueError: a HeteroData, no ``edge_index``, and what :func:`flode.spectral.sna` and
-            :func:`flode.factorize` raise.
+    Raises:
+        ValueError: a rank that is none; when called, a HeteroData, no ``edge_index``, and what
+            :func:`flode.spectral.sna` and :func:`flode.factorize` raise.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class FactorizeSNA(BaseTransform):
         seed: int = 0,
         dtype: torch.dtype = torch.float64,
     ):
+        resolve_rank(rank, 1)  # refuses what is no rank of any graph
         self.rank = rank
         self.flow = flow
         self.options = {"tolerance": tolerance, "device": device, "seed": seed, "dtype": dtype}
@@ -57,8 +59,14 @@ class FactorizeSNA(BaseTransform):
                 "the graph has no edge_index; allowed is (2, E) int64, as PyTorch Geometric keeps"
                 " edges (of a SparseTensor, without the transform ToSparseTensor)"
             )
-        weight = data.edge_weight.detach().cpu().numpy() if "edge_weight" in data else None
+        weight = data.edge_weight.detach().cpu() if "edge_weight" in data else None
+        if weight is not None:  # NumPy has no bfloat16
+            weight = (weight.double() if weight.is_floating_point() else weight).numpy()
         laplacian = sna(data.edge_index.cpu().numpy(), weight, data.num_nodes, self.flow)
         factors = factorize(laplacian, self.rank, **self.options)
         data.factors = factors.to(data.edge_index.device, torch.float32)
+        # A Batch of graphs with factors of their own tells where theirs were, to take it apart.
+        for name in ("_slice_dict", "_inc_dict"):
+            if places := getattr(data, name, None):
+                setattr(data, name, {key: of for key, of in places.items() if key != "factors"})
         return data

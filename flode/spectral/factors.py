@@ -96,11 +96,14 @@ class Factors:
 
     def to(
         self,
-        device: torch.device | str | None = None,
+        device: torch.device | str | torch.dtype | None = None,
         dtype: torch.dtype | None = None,
         non_blocking: bool = False,
     ) -> Factors:
-        """The factors on a device, singular vectors in a dtype; ``values`` stay float64."""
+        """The factors on a device, singular vectors in a dtype, either alone too; ``values`` stay
+        float64."""
+        if isinstance(device, torch.dtype):
+            device, dtype = None, device
         left, right = (
             None if vectors is None else vectors.to(device, dtype, non_blocking=non_blocking)
             for vectors in (self.left, self.right)

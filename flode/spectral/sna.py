@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from scipy import sparse
 
@@ -41,8 +43,13 @@ def adjacency(
 
     Raises:
         ValueError: an endpoint outside ``0..N-1``, a weight that is negative or not finite,
-            endpoints that are no integers, shapes that do not fit, or an unknown flow.
+            endpoints that are no integers, shapes that do not fit, a number of nodes that is none,
+            weights that require a gradient, or an unknown flow.
     """
+    if not isinstance(num_nodes, Integral) or num_nodes < 0:
+        raise ValueError(f"num_nodes is {num_nodes!r}; allowed is an integer of at least 0")
+    if getattr(edge_weight, "requires_grad", False):
+        raise ValueError("edge_weight requires a gradient, which ends here; give its detach()")
     edge_index = np.asarray(edge_index)
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise ValueError(f"edge_index must have shape (2, E), found {edge_index.shape}")

@@ -21,21 +21,54 @@ class ModulusAdam(torch.optim.Optimizer):
             trained, those that hold the planes of FLODE's complex numbers as such.
         lr: learning rate.
         weight_decay: L2, added to the gradient.
+
+    Raises:
+        TypeError: parameters in place of a module, which do not say which of them are complex.
+        ValueError: a negative ``lr`` or ``weight_decay``, a FLODE whose parameters are computed
+            from others (``torch.nn.utils.parametrize``), a group added later, or the state of
+            another optimizer.
     """
 
     def __init__(self, model: nn.Module, lr: float = 1e-3, weight_decay: float = 0.0):
         for name, value in (("lr", lr), ("weight_decay", weight_decay)):
             if not value >= 0:
                 raise ValueError(f"{name} is {value}; a number of at least 0 is allowed")
+        if not isinstance(model, nn.Module):
+            raise TypeError(
+                f"model is a {type(model).__name__}; allowed is a module, a FLODE or one with some"
+                " among its parts, whose parameters tell which of them are complex"
+            )
         known: dict[Tensor, int] = {}
         for part in model.modules():
             if isinstance(part, FLODE):
                 own, places = part.parameters_by_name(), part.architecture.complex_parameters
+                if computed := [name for name, value in own.items() if not value.is_leaf]:
+                    raise ValueError(
+                        f"parameter {computed[0]!r} of a FLODE is parametrized: what is trained in"
+                        " its place has no modulus; remove the parametrization, or take"
+                        " torch.optim.Adam"
+                    )
                 known |= {own[name]: plane for name, plane in places.items()}
         parameters = list(model.parameters())
         # Kept in the group, as copies and saved states of an optimizer have its groups.
         group = {"params": parameters, "planes": [known.get(value) for value in parameters]}
         super().__init__([group], {"lr": lr, "weight_decay": weight_decay, "planes": []})
+
+    def add_param_group(self, param_group: dict) -> None:
+        if "planes" not in param_group:
+            raise ValueError(
+                "a group of parameters does not say which of them are complex; make a ModulusAdam"
+                " of a module that has them all (its group's lr and weight_decay can be changed)"
+            )
+        super().add_param_group(param_group)
+
+    def load_state_dict(self, state_dict: dict) -> None:
+        if any("planes" not in group for group in state_dict["param_groups"]):
+            raise ValueError(
+                "the state is not of a ModulusAdam: its groups lack 'planes', the dimensions that"
+                " hold the planes of complex parameters"
+            )
+        super().load_state_dict(state_dict)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Tensor] | None = None) -> Tensor | None:

@@ -9,7 +9,13 @@ from scipy import sparse, stats
 
 from flode import FLODE
 from flode.model import Architecture, Features
-from flode.spectral import factorize, sna
+from flode.spectral import (
+    factorize,
+    frequency_dominance,
+    normalized_dirichlet_energy,
+    smallest_eigenvalue,
+    sna,
+)
 from tests import literal
 
 NODES = 40
@@ -91,8 +97,9 @@ def test_an_unknown_path_is_refused_when_the_model_is_made():
         (X[:, :4], DIRECTED, r"in_channels is 5, the features have 4"),
         (X[0], DIRECTED, r"x has shape \(5,\)"),
         (X.to(torch.complex64), DIRECTED, r"dtype torch\.complex64 .* a dense real \(N, F\)"),
+        (None, DIRECTED, r"x is None; allowed are \(N, F\) features"),
     ],
-    ids=["edges", "list", "features", "vector", "complex"],
+    ids=["edges", "list", "features", "vector", "complex", "none"],
 )
 def test_what_no_call_can_take_is_named(call, x, factors, message):
     with pytest.raises(ValueError, match=message):
@@ -419,6 +426,113 @@ def test_transforms_of_torch_func_have_all_gradients(factors):
     call(own, xs).square().sum().backward()
     by_x = torch.func.grad(lambda x: call(own, x).square().sum())(x)
     torch.testing.assert_close(by_x, xs.grad)
+
+
+@pytest.mark.parametrize(
+    "options", [{"encoder_layers": 2}, {}, {"normalize_layers": True}], ids=str
+)
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+def test_a_first_call_inside_torch_func_leaves_factors_as_good_as_new(directed, options):
+    edges = EDGES if directed else np.hstack([EDGES, EDGES[::-1]])
+    factors = factorize(sna(edges, None, NODES))
+    model = make_model(**options).eval()
+
+    def call(x):
+        return model(x, factors).square().sum()
+
+    few = X[:, :].clone()
+    second = [torch.func.hessian(call)(few) for _ in range(2)]
+    assert torch.equal(*second)
+    torch.func.grad(call)(few)
+    x = few.clone().requires_grad_()
+    torch.testing.assert_close(
+        second[0].flatten(0, 1).flatten(1),
+        torch.autograd.functional.hessian(call, x).flatten(0, 1).flatten(1),
+    )
+
+
+def test_forward_mode_differentiates_whatever_path_was_cheapest():
+    model, tangent = make_model().eval(), torch.ones_like(X)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(X, tangent)
+        found = torch.autograd.forward_ad.unpack_dual(model(dual, DIRECTED)).tangent
+    _, expected = torch.func.jvp(lambda x: model(x, DIRECTED), (X,), (tangent,))
+    torch.testing.assert_close(found, expected)
+
+
+def test_sparse_features_are_refused_by_transforms_of_torch_func():
+    model = make_model()
+    own = {name: value.detach() for name, value in model.named_parameters()}
+    x = sparse.csr_array(X.numpy())
+
+    def call(values):
+        return torch.func.functional_call(model, values, (x, DIRECTED)).sum()
+
+    with pytest.raises(ValueError, match=r"x is sparse.*torch\.func"):
+        torch.func.grad(call)(own)
+
+
+def test_features_made_in_inference_mode_can_be_trained_on():
+    with torch.inference_mode():
+        x = torch.randn(NODES, 1)
+    model = make_model(sizes=(1, 8, 3, 2), encoder_layers=2)
+    model(x, DIRECTED).sum().backward()
+    assert model.encoder_0_weight.grad is not None
+
+
+def test_a_model_on_the_meta_device_gives_shapes():
+    model = make_model().to("meta")
+    assert model(X.to("meta"), DIRECTED).shape == (NODES, 3)
+
+
+def test_parametrized_weights_are_not_set_behind_their_back():
+    model = make_model()
+    torch.nn.utils.parametrizations.weight_norm(model, "encoder_0_weight")
+    with pytest.raises(ValueError, match=r"'encoder\.0\.weight' is parametrized"):
+        model.reset_parameters(0)
+
+
+@pytest.mark.parametrize("options", [{}, {"equation": "heat", "complex_valued": False}], ids=str)
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("turned", [-1, 1])
+def test_the_sign_of_frequency_dominance_is_where_deep_models_go(options, sign, turned):
+    """Largest and smallest frequency, of a learned step size that is not real too."""
+    ring = np.array([[0, 1, 2, 3, 4, 5, 0], [1, 2, 3, 4, 5, 0, 0]])
+    laplacian = sna(np.hstack([ring, ring[::-1]]), None, 6)
+    lambda_1 = smallest_eigenvalue(laplacian)
+    model = FLODE(3, 4, 2, num_layers=3000, step_size=0.02, sign=sign, **options)
+    with torch.no_grad():
+        model.channel_mixing[0] = 0
+        model.channel_mixing[0, -1] = turned * torch.tensor([0.1, 0.3, 0.6, 1.0])
+    states = model.trajectory(torch.randn(6, 3), factorize(laplacian))
+    last = normalized_dirichlet_energy(laplacian, (states[-1] / states[-1].abs().max()).numpy())
+    high = model.frequency_dominance(lambda_1) < 0
+    assert last == pytest.approx((1 - lambda_1) / 2 if high else 0, abs=1e-3)
+    mixing = model.complex_parameter("channel_mixing")[0]
+    mixing = mixing.imag if model.architecture.complex_valued else mixing
+    own = sign * mixing * (1 if model.architecture.complex_valued else -1)
+    by_hand = frequency_dominance(own, model.exponent[0], lambda_1)
+    assert model.frequency_dominance(lambda_1) == pytest.approx(0.02 * by_hand)
+
+
+@pytest.mark.parametrize(
+    "options", [{"ode": False}, {"shared_weights": False}, {"exponent": -0.5}], ids=str
+)
+def test_frequency_dominance_of_what_the_theorem_does_not_speak_of_is_refused(options):
+    with pytest.raises(ValueError, match="the theorem is of the ODE, one W, and exponents above 0"):
+        make_model(**options).frequency_dominance(-0.5)
+
+
+def test_complex_parameters_are_named():
+    for name in ("exponent", "weight"):
+        with pytest.raises(ValueError, match=f"name is '{name}'; allowed are channel_mixing"):
+            make_model().complex_parameter(name)
+
+
+def test_without_the_ode_there_is_no_step_to_learn():
+    model = make_model(ode=False)
+    gradients = torch.autograd.grad(model(X, DIRECTED).sum(), learned(model))
+    assert len(gradients) == len(list(model.parameters())) - 1
 
 
 @pytest.mark.parametrize("options", [{"encoder_layers": 2}, {}, {"normalize_layers": True}])

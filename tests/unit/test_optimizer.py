@@ -167,6 +167,20 @@ def test_it_is_copied_and_follows_its_model_to_another_precision():
     assert before.dtype == moved.dtype == torch.complex128 and not torch.equal(before, moved)
 
 
+def test_it_refuses_what_does_not_say_which_parameters_are_complex():
+    model = FLODE(2, 3, 2)
+    with pytest.raises(TypeError, match="model is a generator; allowed is a module, a FLODE"):
+        ModulusAdam(model.parameters())
+    optimizer = ModulusAdam(model)
+    with pytest.raises(ValueError, match="a group of parameters does not say which"):
+        optimizer.add_param_group({"params": list(FLODE(2, 3, 2).parameters())})
+    with pytest.raises(ValueError, match="not of a ModulusAdam: its groups lack 'planes'"):
+        optimizer.load_state_dict(torch.optim.Adam(model.parameters()).state_dict())
+    torch.nn.utils.parametrizations.weight_norm(model, "encoder_0_weight")
+    with pytest.raises(ValueError, match=r"'encoder\.0\.weight' of a FLODE is parametrized"):
+        ModulusAdam(model)
+
+
 @pytest.mark.parametrize("name", ["lr", "weight_decay"])
 def test_it_refuses_negative_numbers(name):
     with pytest.raises(ValueError, match=f"{name} is -1"):

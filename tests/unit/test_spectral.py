@@ -59,6 +59,18 @@ def test_repeated_edges_are_summed_and_zero_weights_are_no_edges():
     assert matrix.nnz == 1
 
 
+@pytest.mark.parametrize("number", [None, -1, 2.5])
+def test_a_number_of_nodes_that_is_none_is_refused(number):
+    with pytest.raises(ValueError, match=f"num_nodes is {number}; allowed is an integer"):
+        sna(np.array([[0], [1]]), None, number)
+
+
+def test_factors_move_to_a_precision_alone():
+    factors = factorize(sna(np.array([[0, 1], [1, 2]]), None, 3))
+    assert factors.to(torch.float32).left.dtype == torch.float32
+    assert factors.to("cpu", torch.float32).right.dtype == torch.float32
+
+
 def test_missing_weights_are_ones():
     assert_allclose(adjacency(np.array([[1], [0]]), None, 2).toarray(), [[0, 0], [1, 0]])
 
@@ -83,6 +95,7 @@ def test_a_graph_may_have_no_edges(edges):
         ([[0, 1], [1, 2]], [np.nan, 1.0], None, r"edge_weight\[0\] is nan"),
         ([[0, 1], [1, 2]], [1.0, np.inf], None, r"edge_weight\[1\] is inf"),
         ([[0], [1]], None, "backwards", r"flow is 'backwards'; allowed are target_to_source"),
+        ([[0], [1]], torch.ones(1, requires_grad=True), None, r"edge_weight requires a gradient"),
     ],
 )
 def test_bad_edges_are_named(edges, weight, flow, message):

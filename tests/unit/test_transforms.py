@@ -87,6 +87,24 @@ def test_a_batch_is_one_graph():
     )
 
 
+def test_a_batch_of_graphs_with_factors_is_taken_apart_again():
+    parts = [FactorizeSNA()(make_data()) for _ in range(2)]
+    batch = FactorizeSNA()(Batch.from_data_list(parts))
+    assert batch.factors.num_nodes == 40
+    for given, back in zip(parts, batch.to_data_list(), strict=True):
+        assert torch.equal(given.x, back.x) and torch.equal(given.edge_index, back.edge_index)
+
+
+def test_weights_of_half_precision_are_taken():
+    half = FactorizeSNA()(make_data(edge_weight=WEIGHTS.bfloat16())).factors
+    assert_factors(half, sna(EDGES.numpy(), WEIGHTS.bfloat16().double().numpy(), 20))
+
+
+def test_a_rank_that_is_none_is_refused_when_the_transform_is_made():
+    with pytest.raises(ValueError, match="rank is -1"):
+        FactorizeSNA(rank=-1)
+
+
 def test_weights_may_be_learned_elsewhere():
     learned = WEIGHTS.clone().requires_grad_()
     assert not FactorizeSNA()(make_data(edge_weight=learned)).factors.left.requires_grad
