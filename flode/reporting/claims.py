@@ -22,7 +22,13 @@ from flode.reporting.tidy import (
     tidy_frame,
 )
 from flode.reporting.typeset import blocks_beside, escape, tabular
-from flode.reporting.verdicts import FAILS, HOLDS, NOT_RUN, QUICK_RULE, QUICK_RUN
+from flode.reporting.verdicts import FAILS, HALF_POINT, HOLDS, NOT_RUN, QUICK_RULE, QUICK_RUN
+
+#: Remark on a check of percentages that are nearly equal.
+CLOSE = "less than half a point apart"
+
+#: What the remark is for, as summaries of claims state it.
+CLOSE_RULE = f"Accuracies that are {CLOSE} are called close"
 
 #: How an operator reads between its two sides.
 _WORDS = {"greater": "greater than", "less": "less than", "at_least": "at least"}
@@ -44,6 +50,7 @@ class _Value:
     runs: str = ""
     missing: str = ""
     quick: bool = False
+    percent: bool = False
 
 
 def load_sources(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
@@ -99,6 +106,9 @@ def claims_table(
                 holds = OPERATORS[operator](left.number, right.number)
                 record["verdict"] = HOLDS if holds else FAILS
                 record["note"] = f"{left.number:.4g} against {right.number:.4g}"
+                difference = abs(left.number - right.number)
+                if left.percent and right.percent and difference < HALF_POINT:
+                    add_note(record, CLOSE)
             if left.quick or right.quick:
                 add_note(record, QUICK)
             records.append(record)
@@ -154,7 +164,8 @@ def _cell(
     runs, note = row.get("runs"), row.get("note")
     missing = f"{side['source']} has no {column} of {_words(side)}" if number is None else ""
     quick = isinstance(note, str) and QUICK in note
-    return _Value(number, words, runs if isinstance(runs, str) else "", missing, quick)
+    percent = row.get("unit") == "%"
+    return _Value(number, words, runs if isinstance(runs, str) else "", missing, quick, percent)
 
 
 def _words(side: Mapping[str, Any], beside: Any = None) -> str:
@@ -172,12 +183,12 @@ def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = Fa
     rows: list[Sequence[str]] = []
     for claim, own in frame.groupby("row", sort=False):
         verdict = claim_verdict(own["verdict"])
-        held = str(len(own)) if quick else f"{(own['verdict'] == HOLDS).sum()} of {len(own)}"
+        held = str(len(own)) if quick else checks_held(own)
         text = rf"\parbox[t]{{0.62\linewidth}}{{{escape(str(claim))}\strut}}"
         rows.append([text, escape(own["subtable"].iloc[0]), held, verdict])
     notes = [
         "Each check compares measured numbers, means without their spread; the CSV beside this file"
-        " gives their values."
+        f" gives their values. {CLOSE_RULE}."
     ]
     if quick:
         notes.append(escape(QUICK_RULE) + ".")
@@ -185,6 +196,18 @@ def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = Fa
         notes.append("Baselines are as published.")
     text = tabular("", ("where", "checks", "verdict"), [rows])
     return assemble(frame, spec, [blocks_beside([("", text)])], notes, quick)
+
+
+def checks_held(checks: pd.DataFrame) -> str:
+    """How many of a claim's checks hold, of those that were run, and what of the others; how many
+    rest on a difference that is small."""
+    verdicts, notes = checks["verdict"], checks["note"]
+    run = (verdicts != NOT_RUN).sum()
+    close = notes.str.contains(CLOSE, regex=False).sum()
+    counts = {"close": close, "not run": len(checks) - run}
+    more = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    words = f" ({more})" if more else ""
+    return f"{(verdicts == HOLDS).sum()} of {run}{words}"
 
 
 def claim_verdict(checks: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from flode.experiments.checks import FLODE
 from flode.reporting.layout import Layout
-from flode.reporting.published import DISAGREE
+from flode.reporting.published import DISAGREE, disagreement
 from flode.reporting.typeset import escape
 from flode.reporting.verdicts import NOT_RUN, QUICK_RULE, QUICK_RUN, REPRODUCED
 
@@ -65,18 +65,13 @@ def verdict_notes(frame: pd.DataFrame, place: Place, rule: str) -> list[str]:
     for verdict, places in sorted(found.items(), key=lambda item: item[0] != REPRODUCED):
         cells = "" if verdict == REPRODUCED else f" [{', '.join(places)}]"
         counts.append(f"{len(places)} {verdict}{cells}")
-    remarks = _places(judged[judged["verdict"] == DISAGREE], place, _disagreement)
+    twice = judged[judged["verdict"] == DISAGREE]
+    remarks = _places(twice, place, lambda cell: disagreement(cell.note))
     return [
         f"Verdicts: {', '.join(counts)}.",
         *(f"In the paper, {', '.join(at)}: {escape(remark)}." for remark, at in remarks.items()),
         escape(rule) + ".",
     ]
-
-
-def _disagreement(cell: Any) -> str:
-    """The paper's two values: the remark before the one that says that they disagree."""
-    remarks = cell.note.split("; ")
-    return remarks[max(0, remarks.index(DISAGREE) - 1)] if DISAGREE in remarks else cell.note
 
 
 def _places(frame: pd.DataFrame, place: Place, key: Place) -> dict[str, list[str]]:

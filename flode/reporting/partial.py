@@ -22,6 +22,7 @@ from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.checks import SUMMARIES
 from flode.experiments.measured import known_statistics, trained_files
 from flode.experiments.report import Report
+from flode.experiments.runfiles import read_run
 from flode.reporting.pages import write_search_page, write_table_page
 from flode.reporting.report import forget, make_report
 from flode.reporting.series import SERIES
@@ -41,7 +42,8 @@ def show_partial(config: Mapping[str, Any], snakefile: str | Path, whole: bool =
         whole: see `write_partial`.
 
     Raises:
-        RuntimeError, OSError, ValueError: the report cannot be made; see `make_report`.
+        RuntimeError, OSError, ValueError: the report cannot be made, see `make_report`, or was
+            made without something that could not be written.
     """
     catalogue = Catalogue(config, Path(snakefile).parent / "workflow" / "schemas")
     work = _all(catalogue, whole)
@@ -49,6 +51,8 @@ def show_partial(config: Mapping[str, Any], snakefile: str | Path, whole: bool =
         # Else what is known of a whole table that it replaces would be taken for this one's.
         forget(config, snakefile, work.written)
     _write_report(config, work, snakefile)
+    if work.failed:
+        raise RuntimeError(f"without {', '.join(work.failed)}, which could not be written")
 
 
 def write_partial(catalogue: Catalogue, whole: bool = False) -> list[Path]:
@@ -88,6 +92,7 @@ class _Partial:
         written: files written.
         shown: these, and others that are right as they are.
         removed: files removed.
+        failed: what could not be written, by its title.
     """
 
     def __init__(self, catalogue: Catalogue, whole: bool):
@@ -96,6 +101,7 @@ class _Partial:
         self.written: list[Path] = []
         self.shown: set[Path] = set()
         self.removed: list[Path] = []
+        self.failed: list[str] = []
         self._runs: dict[Run, tuple[list[str], str | None]] = {}
 
     def table(self, name: str) -> None:
@@ -192,6 +198,7 @@ class _Partial:
             make()
         except (OSError, ValueError) as error:  # a damaged file stops what shows it only
             print(f"{title} is not written: {error}", file=sys.stderr)
+            self.failed.append(title)
             self._withdraw(title, outputs)
             return
         for path in outputs:
@@ -234,6 +241,12 @@ class _Partial:
     def _find(self, run: Run) -> tuple[list[str], str | None]:
         """Files of a run with its settings, or why there are none."""
         found, outdated = trained_files(self.catalogue, run)
+        for path in found:
+            try:
+                read_run(path)
+            except ValueError as error:  # the tables say it of its cells, and have the others
+                print(error, file=sys.stderr)
+                return [], f"the run file {path} is damaged"
         if found:
             return list(map(str, found)), None
         return [], "it was run with other settings" if outdated else self._reason(run.variant)
@@ -288,4 +301,4 @@ if __name__ == "__main__":
     try:
         show_partial(json.load(sys.stdin), sys.argv[1])
     except (OSError, RuntimeError, ValueError) as error:
-        sys.exit(f"the report is not written: {error}")
+        sys.exit(f"the report is not whole: {error}")

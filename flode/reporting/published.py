@@ -65,6 +65,12 @@ _DECIMALS = 2
 NOTHING = Published("", None, None, None, None, None)
 
 
+def disagreement(note: str) -> str:
+    """What the paper prints besides, of a cell's remarks: the one before that they disagree."""
+    remarks = note.split("; ")
+    return remarks[max(0, remarks.index(DISAGREE) - 1)] if DISAGREE in remarks else note
+
+
 def files_of(published: str | Path | Iterable[str | Path]) -> list[str | Path]:
     """A table's files of published numbers, one or several."""
     return [published] if isinstance(published, (str, Path)) else list(published)

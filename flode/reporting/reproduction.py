@@ -110,9 +110,9 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
     judged = [
         f"{(measured['verdict'] == REPRODUCED).sum()} of the {len(measured)} numbers that were "
         f"measured are reproduced, of {len(frame)} published.",
-        escape(MEAN_RULE) + ".",
-        escape(EXACT_RULE) + ".",
-        *([escape(PLACE_RULE) + "."] if "ranking" in spec["tables"].values() else []),
+        f"Means: {escape(MEAN_RULE)}.",
+        f"Exact numbers: {escape(EXACT_RULE)}.",
+        *([f"Places: {escape(PLACE_RULE)}."] if "ranking" in spec["tables"].values() else []),
     ]
     unjudged = [
         f"{len(measured)} of the {len(frame)} numbers published for FLODE stand beside a measured "

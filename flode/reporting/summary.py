@@ -14,9 +14,9 @@ import pandas as pd
 from flode.experiments.captions import readable, rst_escape
 from flode.experiments.checks import SUMMARIES
 from flode.files import write_text_atomic
-from flode.reporting.claims import claim_verdict
+from flode.reporting.claims import CLOSE_RULE, checks_held, claim_verdict
 from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
-from flode.reporting.published import DISAGREE
+from flode.reporting.published import DISAGREE, disagreement
 from flode.reporting.reproduction import MAX_LISTED, load_tables, verdict_counts, verdict_order
 from flode.reporting.sources import source_rows
 from flode.reporting.tidy import is_quick, not_run
@@ -77,7 +77,10 @@ def summary_text(settings: Mapping[str, Any], tables: Tables, links: Collection[
         )
     groups = {kind: [name for name in kinds if kinds[name] == kind] for kind in kinds.values()}
     for name in groups.get("reproduction", []):
-        parts += _reproduction(tables.get(name), name, links, quick, settings["splits"])
+        measuring = [table for table in kinds if kinds[table] not in SUMMARIES]
+        lacking = [table for table in measuring if table not in tables]
+        own = tables.get(name)
+        parts += _reproduction(own, name, links, quick, settings["splits"], lacking)
     for name in groups.get("claims", []):
         parts += _claims(tables.get(name), name, links)
     parts += _not_run(kinds, tables, links)
@@ -101,6 +104,7 @@ def _reproduction(
     links: Collection[str],
     quick: bool,
     splits: Mapping[str, int],
+    lacking: Sequence[str],
 ) -> list[str]:
     parts = [_heading("Published numbers", "-")]
     if frame is None:
@@ -119,8 +123,10 @@ def _reproduction(
         else f"{measured} were measured; **{good} of these {measured} are reproduced**."
         f"{_on_some_splits(frame, splits)}"
     )
+    names = _listed([rst_escape(readable(table)) for table in lacking])
+    left_out = f" (those of tables that were not made, {names}, not counted)" if lacking else ""
     parts += [
-        f"Of the {len(frame)} numbers that the paper publishes for FLODE, {found}",
+        f"Of the {len(frame)} numbers that the paper publishes for FLODE{left_out}, {found}",
         _table(["table", *map(rst_escape, verdicts), "all"], rows),
         f"Means: {rst_escape(MEAN_RULE)}.",
         f"Exact numbers: {rst_escape(EXACT_RULE)}.",
@@ -161,14 +167,14 @@ def _claims(frame: pd.DataFrame | None, name: str, links: Collection[str]) -> li
     rows, found = [], []
     for claim, own in frame.groupby("row", sort=False):
         verdict = claim_verdict(own["verdict"])
-        held = f"{(own['verdict'] == HOLDS).sum()} of {len(own)}"
         found.append(verdict)
         shown = f"**{verdict}**" if verdict == FAILS else verdict
-        rows.append([rst_escape(str(claim)), rst_escape(own["subtable"].iloc[0]), held, shown])
+        where = rst_escape(own["subtable"].iloc[0])
+        rows.append([rst_escape(str(claim)), where, checks_held(own), shown])
     counts = [f"{found.count(one)} {words}" for one, words in _CLAIM_WORDS.items() if one in found]
     parts += [
         f"Of {len(found)} claims {_listed(counts)}. A claim holds if all of its checks do, "
-        "comparisons of measured numbers; their values: "
+        f"comparisons of measured numbers. {CLOSE_RULE}. Their values: "
         f"{_link(name, 'the table of claims', links)}.",
         _table(["claim", "where", "checks that hold", "verdict"], rows),
     ]
@@ -252,7 +258,8 @@ def _printed_twice(frame: pd.DataFrame | None, links: Collection[str]) -> list[s
     if found is None or found.empty:
         return []
     return [
-        "Of some numbers the paper prints two values; beside them what was measured:",
+        "Of some numbers the paper prints two values, or one that its others contradict; beside "
+        "them what was measured:",
         _cells(found, digits_of(frame), links, remarks=True),
     ]
 
@@ -271,7 +278,7 @@ def _cells(own: pd.DataFrame, digits: Digits, links: Collection[str], remarks: b
             ]
         )
         if remarks:
-            rows[-1][-1] = rst_escape(cell.note.split("; ")[0])
+            rows[-1][-1] = rst_escape(disagreement(cell.note))
     last = "remark" if remarks else "verdict"
     return _table(["table", "number", "measured", "published", last], rows)
 

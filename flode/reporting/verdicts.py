@@ -33,7 +33,8 @@ HALF_POINT = 0.5
 #: The rule for means, as tables state it.
 MEAN_RULE = (
     "Reproduced: the 95 % Welch interval of the difference of the means contains 0, or accuracies "
-    "or AUROCs differ by less than half a point; where one side has no ±, it has the other's"
+    "or AUROCs differ by less than half a point; where one side has no ±, it has the other's; a ± "
+    "is a population standard deviation, as the paper's program takes it"
 )
 
 #: The rule for exact numbers, as tables state it.

@@ -11,6 +11,7 @@ import pytest
 from flode.experiments.catalogue import Run
 from flode.reporting import partial
 from flode.reporting.partial import show_partial, write_partial
+from flode.reporting.tidy import read_table
 from tests.configuration import ROOT, catalogue, configuration
 from tests.run_samples import put_run_file
 
@@ -59,7 +60,9 @@ def put(*paths, date=None):
 def put_run(found, variant, test):
     run = Run(variant)
     splits = range(found.num_splits(variant))
-    put_run_file(found, f"{found.results}/runs", run, splits, test=test, record={"epochs": 1})
+    weights = {"channel_mixing": [[[0.5, 0.25], [-1.0, 0.5]]], "step_size": [[1.0, 0.0]]}
+    record = {"epochs": 1, **weights}
+    put_run_file(found, f"{found.results}/runs", run, splits, test=test, record=record)
 
 
 def test_what_was_run_is_shown_and_the_rest_says_why_not(found):
@@ -77,8 +80,9 @@ def test_what_was_run_is_shown_and_the_rest_says_why_not(found):
     assert "not run" in tex
 
 
-def test_a_damaged_run_stops_its_own_tables_only_and_summaries_come_last(found, capsys):
+def test_a_damaged_run_is_not_there_and_summaries_come_last(found, capsys):
     put_run(found, "cora", 0.87)
+    put_run(found, "dsbm-alpha0.1-beta0.1", 0.9)
     put_run(found, "dsbm-alpha0.1-beta0.2", 0.9)
     (path,) = found.run_files(Run("dsbm-alpha0.1-beta0.2"))
     Path(path).write_text('{"schema": 1, "reco')
@@ -87,11 +91,25 @@ def test_a_damaged_run_stops_its_own_tables_only_and_summaries_come_last(found, 
     tables |= {"late.1": tables.pop("node_classification_full")}
     tables["reproduction"] = tables["reproduction"] | {"tables": ["late.1"]}
     written = write_partial(found)
-    assert TABLES / "dsbm.csv" not in written
-    assert f"table dsbm is not written: {path}" in capsys.readouterr().err
+    assert path in capsys.readouterr().err
     assert written.index(TABLES / "late.1.csv") < written.index(TABLES / "reproduction.csv")
-    folder = TABLES
-    assert (folder / "late.1.csv").exists() and not (folder / "dsbm.csv").exists()
+    dsbm = read_table(TABLES / "dsbm.csv").query("verdict == 'not run' and row == 'FLODE'")
+    notes = dsbm.set_index(["subtable", "column"])["note"]
+    assert notes.loc["net_flow", "0.20"].endswith(f"the run file {path} is damaged")
+    assert len(notes) == 10 and notes.str.contains("damaged").sum() == 1
+
+
+def test_what_cannot_be_written_is_told_of_at_the_end(found, monkeypatch, capsys):
+    put_run(found, "cora", 0.87)
+    monkeypatch.setattr(partial, "make_report", lambda *_: None)
+
+    def full(name, *_, **__):
+        raise OSError(28, "No space left on device", f"tables/{name}.csv")
+
+    monkeypatch.setattr(partial, "make_table", full)
+    with pytest.raises(RuntimeError, match=r"without table node_classification_full, .* written"):
+        show_partial(found.config, ROOT / "Snakefile")
+    assert "table hyperparameters is not written: [Errno 28]" in capsys.readouterr().err
 
 
 def test_a_whole_table_is_left_alone(found):

@@ -39,6 +39,7 @@ CLAIMS = [
     claim("It holds", "holds"),
     claim("It fails", "holds"),
     claim("It fails", "fails"),
+    claim("It is close", "holds", "77.5 against 77.4; less than half a point apart"),
     claim("It is open", "not run", "b was not made"),
 ]
 TABLES = {
@@ -131,10 +132,11 @@ def test_what_was_not_reproduced_is_listed_with_both_numbers():
 
 def test_claims_hold_fail_or_are_open():
     text = summed_up()
-    assert "Of 3 claims 1 hold, 1 fail and 1 could not be judged in full." in text
+    assert "Of 4 claims 2 hold, 1 fail and 1 could not be judged in full." in text
     assert row(text, "It holds", "s", "1 of 1", "holds")
     assert row(text, "It fails", "s", "1 of 2", "**fails**")
-    assert row(text, "It is open", "s", "0 of 1", "not run")
+    assert row(text, "It is open", "s", "0 of 0 (1 not run)", "not run")
+    assert row(text, "It is close", "s", "1 of 1 (1 close)", "holds")
 
 
 def test_what_was_not_run_says_why_and_counts_no_cell_twice():
@@ -170,6 +172,25 @@ def test_a_table_of_discrepancies_is_shown_where_there_is_one():
         text, "discrepancies", "s, orientation, as the text says", "80 ± 1", "81 ± 1", "lower"
     )
     assert "The table discrepancies was not made." in summed_up(TABLES, kinds=kinds)
+
+
+def test_numbers_of_tables_that_were_not_made_are_said_to_be_left_out():
+    assert "those of tables that were not made" not in summed_up()
+    tables = {name: frame for name, frame in TABLES.items() if name != "a"}
+    tables["reproduction"] = tidy_frame(B)
+    words = (
+        "Of the 1 numbers that the paper publishes for FLODE (those of tables that were not made"
+    )
+    assert f"{words}, a, not counted), 1 were measured" in summed_up(tables)
+
+
+def test_what_is_printed_twice_has_the_remark_that_says_so():
+    note = "for the sign s = +i; printed 1 here and 2 there; published values disagree"
+    cell = record("a", "FLODE", "Cora", "published values disagree", note=note)
+    text = summed_up(TABLES | {"reproduction": tidy_frame([cell])})
+    assert row(
+        text, "`a <a.html_>`__", "s, FLODE, Cora", "80 ± 1", "81 ± 1", "printed 1 here and 2 there"
+    )
 
 
 def test_tables_that_are_missing_are_said_to_be():
