@@ -68,7 +68,7 @@ def table_caption(catalogue: Catalogue, table: str) -> dict:
     files = catalogue.table_files(table)
     rests = _rests_on(files)
     if any("runs" in PurePosixPath(file).parts for file in files):
-        rests += " The column runs of its CSV file names them number by number."
+        rests += " The column runs of its CSV file names the files number by number."
     return _caption(catalogue, plain_text(spec["caption"]), spec.get("place", ""), rests)
 
 
@@ -110,7 +110,7 @@ def _caption(catalogue: Catalogue, title: str, place: str, rests_on: str) -> dic
 
 
 def _rests_on(files: Iterable[str]) -> str:
-    """``Rests on 12 run files of 3 variants (cora, ...) and the tables dsbm.``"""
+    """``Rests on what there is of 12 runs of 3 variants (cora, ...) and the tables dsbm.``"""
     by_folder: dict[str, dict[str, None]] = {}
     runs = 0
     for file in map(PurePosixPath, files):
@@ -123,8 +123,8 @@ def _rests_on(files: Iterable[str]) -> str:
     for folder, names in by_folder.items():
         listed = ", ".join(names)
         if folder == "runs":
-            files_, variants = _count(runs, "run file"), _count(len(names), "variant")
-            words.append(f"{files_} of {variants} ({listed})")
+            asked, variants = _count(runs, "run"), _count(len(names), "variant")
+            words.append(f"what there is of {asked} of {variants} ({listed})")
         elif folder == "tables":
             words.append(f"the tables {listed}")
         else:

@@ -96,6 +96,8 @@ def write_table_page(
     notes = []
     if frame["published_mean"].notna().any():
         notes = [_BRACKETS, *(f"{rule}." for rule in _RULES.get(spec["kind"], [MEAN_RULE]))]
+    files = {file for cell in frame["runs"] for file in cell.split(";") if file}
+    notes.append(f"Generated from {len(files)} files of runs and statistics." if files else "")
     counts = frame.loc[frame["verdict"] != "", "verdict"].value_counts()
     return _write(
         output,
@@ -272,7 +274,7 @@ def _write(
         stamp=QUICK_STAMP,
         verdicts=verdicts,
         blocks=blocks,
-        notes=[*notes, caption["rests_on"]],
+        notes=list(filter(None, [*notes, caption["rests_on"]])),
         downloads=downloads,
     )
     write_text_atomic(output, text)

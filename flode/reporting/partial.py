@@ -22,11 +22,11 @@ from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.checks import SUMMARIES
 from flode.experiments.measured import known_statistics, trained_files
 from flode.experiments.report import Report
-from flode.experiments.runfiles import read_run
+from flode.experiments.runfiles import read_run, split_range
 from flode.reporting.pages import write_search_page, write_table_page
 from flode.reporting.report import forget, make_report
 from flode.reporting.series import SERIES
-from flode.reporting.stages import make_figure, make_study, make_table
+from flode.reporting.stages import make_figure, make_search, make_study, make_table
 from flode.reporting.summary import write_summary
 
 #: When all that is written here was written, in seconds since 1970.
@@ -131,18 +131,26 @@ class _Partial:
         settings = self.catalogue.study_settings(name)
         inputs = self.catalogue.study_inputs(name)
         needed = [path for paths in inputs.values() for path in paths]
-        reasons = None
+        reasons, statistics = None, {}
         if settings["spec"]["kind"] in SERIES:
-            # Of the graphs that are there: their files come with their first run.
+            # Of the graphs that are there: their files come with their first run. Of others what
+            # their statistics say.
             pairs = zip(settings["flows"], inputs["graphs"], inputs["factors"], strict=True)
             there = {label: files for label, *files in pairs if all(map(os.path.exists, files))}
             settings["flows"] = {label: settings["flows"][label] for label in there}
             inputs["graphs"], inputs["factors"] = (
                 [files[index] for files in there.values()] for index in (0, 1)
             )
+            for label, variant in settings["variants"].items():
+                known = known_statistics(self.catalogue, variant)
+                if label not in there and known is not None:
+                    statistics[label] = known
             by_graph = self.catalogue.study_runs(name)
             inputs["runs"], reasons = self._present(
-                run for label in there for series in by_graph[label].values() for run in series
+                run
+                for label in (*there, *statistics)
+                for series in by_graph[label].values()
+                for run in series
             )
             ready = bool(inputs["runs"])
         else:
@@ -151,7 +159,7 @@ class _Partial:
         output = self.results / "studies" / f"{name}.csv"
         self._make(
             f"study {name}", [output], needed, present,
-            lambda: make_study(settings, output, **inputs, reasons=reasons),
+            lambda: make_study(settings, output, **inputs, reasons=reasons, statistics=statistics),
         )  # fmt: skip
 
     def figure(self, name: str) -> None:
@@ -168,10 +176,16 @@ class _Partial:
     def search(self, name: str) -> None:
         """Nothing is chosen from some of its candidates: whole, or not shown."""
         output, runs = self.results / "search" / f"{name}.csv", self.catalogue.searched_runs(name)
-        if set(self.catalogue.files_of(runs)) == set(self._present(runs)[0]):
-            self._keep([output])
-        else:
-            self._withdraw(f"search {name}", [output])
+        present, title = self._present(runs)[0], f"search {name}"
+        splits = sum(self.catalogue.num_splits(run.variant) for run in runs)
+        if sum(map(len, map(split_range, present))) < splits:
+            self._withdraw(title, [output])
+            return
+        settings = self.catalogue.search_settings(name)
+        self._make(
+            title, [output], self.catalogue.files_of(runs), present,
+            lambda: make_search(settings, present, output),
+        )  # fmt: skip
 
     def _make(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from decimal import Decimal
+from math import floor, log10
 from typing import Any
 
 import pandas as pd
@@ -13,35 +14,53 @@ from flode.reporting.verdicts import NOT_RUN
 #: Digits after the point, by table, subtable and metric.
 Digits = Mapping[tuple[str, str, str], int]
 
+#: A ranking's row, and its remark on another place in the paper (`flode.reporting.ranking`).
+_PLACE = re.compile(r"(\d+(?:st|nd|rd|th)): ")
+_IN_PAPER = re.compile(r"(?:^|; )(\d+(?:st|nd|rd|th)) in the paper")
+
 _PERCENT_DIGITS = 2
 _DIGITS = 4
 
 
 def digits_of(frame: pd.DataFrame) -> Digits:
     """As many as the paper prints at most."""
-    found: dict[tuple[str, str, str], int] = {}
-    published = frame[frame["published_mean"].notna()]
-    columns = ["table", "subtable", "metric", "published_mean"]
-    for *place, value in published[columns].itertuples(index=False):
-        printed = max(0, -int(Decimal(repr(float(value))).as_tuple().exponent))
-        if float(value).is_integer():  # read from text, 98.0 and 98 are one number
-            printed = 0
-        found[tuple(place)] = max(found.get(tuple(place), 0), printed)
-    return found
+    published = frame[frame["decimals"].notna()]
+    most = published.groupby(["table", "subtable", "metric"])["decimals"].max()
+    return {place: int(digits) for place, digits in most.items()}
+
+
+def places_of(cell: Any, digits: Digits) -> tuple[int, int]:
+    """Digits after the point of a cell's numbers and of their ±: as the paper prints this cell,
+    else others of its kind."""
+    default = _PERCENT_DIGITS if cell.unit == "%" else _DIGITS
+    usual = digits.get((cell.table, cell.subtable, cell.metric), default)
+    mean = usual if pd.isna(cell.decimals) else int(cell.decimals)
+    return mean, mean if pd.isna(cell.error_decimals) else int(cell.error_decimals)
+
+
+def spread_places(std: float, places: int) -> int:
+    """As many digits after the point, or as a ± that is not 0 needs not to look like it."""
+    return places if pd.isna(std) or std <= 0 else max(places, -floor(log10(std)))
 
 
 def measured_text(cell: Any, digits: Digits) -> str:
     """``77.5 ± 1.6``, the verdict where it says why there is no number, or nothing."""
     if pd.isna(cell.mean):
         return NOT_RUN if cell.verdict == NOT_RUN else ""
-    return _number(cell.mean, cell.std, cell, digits)
+    places, spread = places_of(cell, digits)
+    if pd.isna(cell.std) and float(cell.mean).is_integer():
+        return f"{int(cell.mean):,}"
+    return _number(cell.mean, cell.std, places, spread_places(cell.std, spread))
 
 
 def published_text(cell: Any, digits: Digits) -> str:
     """The published number, or nothing where there is none."""
     if pd.isna(cell.published_mean):
         return ""
-    return _number(cell.published_mean, cell.published_std, cell, digits)
+    places = places_of(cell, digits)
+    if pd.isna(cell.published_std) and places[0] == 0:
+        return f"{int(cell.published_mean):,}"
+    return _number(cell.published_mean, cell.published_std, *places)
 
 
 def place_text(cell: Any) -> str:
@@ -49,14 +68,19 @@ def place_text(cell: Any) -> str:
     return ", ".join(filter(None, [cell.subtable, cell.row, cell.column]))
 
 
-def _number(mean: float, std: float, cell: Any, digits: Digits) -> str:
-    if pd.isna(std) and float(mean).is_integer():
-        return f"{int(mean):,}"
-    default = _PERCENT_DIGITS if cell.unit == "%" else _DIGITS
-    places = digits.get((cell.table, cell.subtable, cell.metric), default)
+def places_among(cell: Any) -> tuple[str, str]:
+    """``("3rd: ", "1st: ")``, the places of a model where its place is judged and is not the
+    paper's, to stand before its numbers; else nothing."""
+    place, published = _PLACE.match(cell.row), _IN_PAPER.search(cell.note)
+    if place is None or published is None:
+        return "", ""
+    return f"{place[1]}: ", f"{published[1]}: "
+
+
+def _number(mean: float, std: float, places: int, spread: int) -> str:
     if pd.isna(std):
         # A setting such as a learning rate is exact; other numbers are cut as the paper's are.
         if f"{mean:.{places}f}" == f"{0:.{places}f}" or float(f"{mean:.{places}f}") == mean:
             return f"{mean:g}".replace("-", "−")
         return f"{mean:.{places}f}".replace("-", "−")
-    return f"{mean:.{places}f} ± {std:.{places}f}".replace("-", "−")
+    return f"{mean:.{places}f} ± {std:.{spread}f}".replace("-", "−")

@@ -11,7 +11,7 @@ import pandas as pd
 from flode.experiments.checks import FLODE
 from flode.reporting.ablation import AS_PUBLISHED
 from flode.reporting.fragments import assemble
-from flode.reporting.plain import digits_of
+from flode.reporting.plain import Digits, digits_of, places_among, places_of, spread_places
 from flode.reporting.published import NOT_IN_PAPER
 from flode.reporting.tables import LEARNED
 from flode.reporting.tidy import Reasons, read_table
@@ -102,7 +102,7 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
     missed = frame[frame["verdict"].isin([HIGHER, LOWER])]
     if len(missed):
         digits, cells = digits_of(frame), missed.head(MAX_LISTED).itertuples(index=False)
-        listed = [_missed(cell, digits[cell.table, cell.subtable, cell.metric]) for cell in cells]
+        listed = [_missed(cell, digits) for cell in cells]
         labels = ("number", "measured", "published", "verdict")
         text = tabular("", labels, [listed])
         blocks.append(blocks_beside([("(b) Numbers that were not reproduced.", text)]))
@@ -141,8 +141,12 @@ def verdict_counts(frame: pd.DataFrame, verdicts: Sequence[str]) -> list[str]:
     return [str(counts.get(verdict, 0)) for verdict in verdicts]
 
 
-def _missed(cell: Any, digits: int) -> list[str]:
+def _missed(cell: Any, digits: Digits) -> list[str]:
     place = f"{cell.subtable}, {cell.row}, {cell.column.removesuffix(AS_PUBLISHED)}"
-    values = ((cell.mean, cell.std), (cell.published_mean, cell.published_std))
-    texts = [fixed(mean, std, digits, digits) for mean, std in values]
+    own, published = places_among(cell)
+    places, spread = places_of(cell, digits)
+    texts = [
+        own + fixed(cell.mean, cell.std, places, spread_places(cell.std, spread)),
+        published + fixed(cell.published_mean, cell.published_std, places, spread),
+    ]
     return [escape(cell.table), escape(place), *texts, escape(cell.verdict)]

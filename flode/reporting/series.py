@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -11,13 +12,73 @@ from flode.experiments.checks import STUDY_COLUMNS
 from flode.experiments.studies import StudyGraph
 from flode.reporting.dominance import frequency_dominance
 from flode.reporting.records import Runs
+from flode.reporting.statistics import Statistics
 from flode.reporting.tidy import QUICK, Reasons, RunsByKey
 from flode.spectral import smallest_eigenvalue
+from flode.spectral.factors import resolve_rank
+
+
+class SeriesGraph(Protocol):
+    """What a series asks of a graph."""
+
+    def lambda_1(self) -> float:
+        """Smallest eigenvalue of its SNA.
+
+        Raises:
+            ValueError: the graph is directed; names its file.
+        """
+        ...
+
+    def leading(self, rank: int | float | None) -> tuple[int, float | None]:
+        """How many singular values a rank keeps, and how much of ‖L‖² they hold, where known."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Factorised:
+    """A graph whose files are there."""
+
+    graph: StudyGraph
+
+    def lambda_1(self) -> float:
+        if not self.graph.factors.symmetric:
+            raise _no_lambda_1(self.graph.label, self.graph.factor_file)
+        return smallest_eigenvalue(self.graph.laplacian, self.graph.factors)
+
+    def leading(self, rank):
+        factors = self.graph.factors.leading(rank)
+        return factors.rank, factors.explained_variance
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A graph of which the statistics alone are there."""
+
+    label: str
+    statistics: Statistics
+
+    def lambda_1(self) -> float:
+        found = self.statistics.content["lambda_1"]
+        if found is None:
+            raise _no_lambda_1(self.label, self.statistics.file)
+        return found
+
+    def leading(self, rank):
+        content = self.statistics.content
+        kept = min(resolve_rank(rank, content["nodes"]) or content["rank"], content["rank"])
+        return kept, content["explained_variance"] if kept == content["rank"] else None
+
+
+def _no_lambda_1(label: str, file: str) -> ValueError:
+    return ValueError(
+        f"graph {label}: {file}: the SNA is not symmetric and has no lambda_1; allowed: an"
+        " undirected graph"
+    )
 
 
 def _points(
     settings: Mapping[str, Any],
-    graphs: Mapping[str, StudyGraph],
+    graphs: Mapping[str, SeriesGraph],
     runs: RunsByKey,
     reasons: Reasons | None,
 ):
@@ -54,18 +115,9 @@ def _row(
     return row
 
 
-def _lambda_1(graph: StudyGraph) -> float:
-    if not graph.factors.symmetric:
-        raise ValueError(
-            f"graph {graph.label}: {graph.factor_file}: the SNA is not symmetric and has"
-            " no lambda_1; allowed: an undirected graph"
-        )
-    return smallest_eigenvalue(graph.laplacian, graph.factors)
-
-
 def depth(
     settings: Mapping[str, Any],
-    graphs: Mapping[str, StudyGraph],
+    graphs: Mapping[str, SeriesGraph],
     runs: RunsByKey,
     reasons: Reasons | None = None,
 ) -> pd.DataFrame:
@@ -78,7 +130,7 @@ def depth(
         `flode.reporting.dominance.frequency_dominance`. A point whose training diverged, or that
         was not run for one of the ``reasons``, has a ``note`` and no numbers.
     """
-    lambda_1 = {label: _lambda_1(graph) for label, graph in graphs.items()}
+    lambda_1 = {label: graph.lambda_1() for label, graph in graphs.items()}
     rows = []
     for label, name, configuration, values, run in _points(settings, graphs, runs, reasons):
         row = _row("depth", label, name, configuration, values["num_layers"], run)
@@ -92,7 +144,7 @@ def depth(
 
 def truncated_svd(
     settings: Mapping[str, Any],
-    graphs: Mapping[str, StudyGraph],
+    graphs: Mapping[str, SeriesGraph],
     runs: RunsByKey,
     reasons: Reasons | None = None,
 ) -> pd.DataFrame:
@@ -100,17 +152,26 @@ def truncated_svd(
 
     Returns:
         As of `depth`, without FD: ``x`` is the number of singular values, all of them for a point
-        without a rank, and ``explained_variance`` how much of ‖L‖² they hold.
+        without a rank, and ``explained_variance`` how much of ‖L‖² they hold, where it is known.
     """
     rows = []
     for label, name, configuration, values, run in _points(settings, graphs, runs, reasons):
         if label not in graphs:
             rows.append(_row("truncated_svd", label, name, configuration, values["rank"], run))
             continue
-        factors = graphs[label].factors.leading(values["rank"])
-        row = _row("truncated_svd", label, name, configuration, factors.rank, run)
-        rows.append(row | {"explained_variance": factors.explained_variance})
+        rank, explained_variance = graphs[label].leading(values["rank"])
+        row = _row("truncated_svd", label, name, configuration, rank, run)
+        rows.append(row | {"explained_variance": explained_variance})
     return pd.DataFrame(rows)
+
+
+def series_graphs(
+    graphs: Mapping[str, StudyGraph], statistics: Mapping[str, Statistics]
+) -> dict[str, SeriesGraph]:
+    """The graphs of a series by their labels: of those whose files are not there, what statistics
+    say."""
+    reported = {label: Reported(label, found) for label, found in statistics.items()}
+    return reported | {label: _Factorised(graph) for label, graph in graphs.items()}
 
 
 #: A kind of study, ``(settings, graphs, runs) -> DataFrame``; a figure of its name draws it.

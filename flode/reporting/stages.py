@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -24,6 +25,7 @@ from flode.reporting.published import files_of, read_published
 from flode.reporting.ranking import ranking_table
 from flode.reporting.records import load_runs
 from flode.reporting.reproduction import load_tables, render_reproduction, reproduction_table
+from flode.reporting.search import search_table
 from flode.reporting.statistics import load_statistics, statistics_table
 from flode.reporting.tables import comparison_table, hyperparameter_table
 from flode.reporting.tidy import (
@@ -128,6 +130,7 @@ def make_study(
     factors: Iterable[str] = (),
     runs: Iterable[str] = (),
     reasons: Reasons | None = None,
+    statistics: Mapping[str, str] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Compute a study and write it.
 
@@ -136,21 +139,39 @@ def make_study(
         csv: where to write.
         graphs, factors, runs: files, as ``Catalogue.study_inputs`` orders them.
         reasons: why a (variant, configuration) of a series was not run, for the points that say so.
+        statistics: of graphs of a series that are not among ``graphs``, files by their labels.
     """
     from flode.experiments.studies import STUDIES, StudyGraph
-    from flode.reporting.series import SERIES
+    from flode.reporting.series import SERIES, series_graphs
 
     files = zip(settings["flows"].items(), graphs, factors, strict=True)
     known = {label: StudyGraph(label, g, f, flow) for (label, flow), g, f in files}
     kind = settings["spec"]["kind"]
     if kind in SERIES:
-        frame = SERIES[kind](settings, known, load_runs(runs), reasons)
+        loaded = load_statistics(statistics.values())
+        reported = {label: loaded[settings["variants"][label]] for label in statistics}
+        frame = SERIES[kind](settings, series_graphs(known, reported), load_runs(runs), reasons)
     else:
         frame = STUDIES[kind](settings, known)
     if settings["quick"] and "note" not in frame:
         frame["note"] = QUICK
     with atomic_write(csv) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n", float_format="%.10g")
+    return frame
+
+
+def make_search(
+    settings: Mapping[str, Any], runs: Iterable[str | Path], csv: str | Path
+) -> pd.DataFrame:
+    """Choose hyperparameters by mean validation metric and write all candidates.
+
+    Args:
+        settings: ``Catalogue.search_settings``.
+        runs: run files of all candidates.
+        csv: where to write.
+    """
+    frame = search_table(settings["candidates"], load_runs(runs))
+    write_table(frame, csv)
     return frame
 
 

@@ -15,7 +15,14 @@ from flode.experiments.captions import readable, rst_escape
 from flode.experiments.checks import SUMMARIES
 from flode.files import write_text_atomic
 from flode.reporting.claims import CLOSE_RULE, checks_held, claim_verdict
-from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
+from flode.reporting.plain import (
+    Digits,
+    digits_of,
+    measured_text,
+    place_text,
+    places_among,
+    published_text,
+)
 from flode.reporting.published import DISAGREE, disagreement
 from flode.reporting.reproduction import MAX_LISTED, load_tables, verdict_counts, verdict_order
 from flode.reporting.sources import source_rows
@@ -268,12 +275,13 @@ def _cells(own: pd.DataFrame, digits: Digits, links: Collection[str], remarks: b
     """Cells one under the other: where, measured, published, verdict."""
     rows = []
     for cell in own.itertuples(index=False):
+        place, published = places_among(cell)
         rows.append(
             [
                 _link(cell.table, cell.table, links),
                 rst_escape(place_text(cell)),
-                measured_text(cell, digits),
-                published_text(cell, digits),
+                place + measured_text(cell, digits),
+                published + published_text(cell, digits),
                 rst_escape(cell.verdict if pd.notna(cell.mean) else ""),
             ]
         )

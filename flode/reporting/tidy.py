@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pandas as pd
 from flode.experiments.runfiles import PERCENT_METRICS
 from flode.files import atomic_write, naming_damage
 from flode.reporting.layout import Column, Subtable
-from flode.reporting.published import Published
+from flode.reporting.published import Published, decimals
 from flode.reporting.records import Runs, Summary
 from flode.reporting.verdicts import NOT_RUN, QUICK_RUN
 
@@ -25,6 +27,13 @@ COLUMNS = (
 QUICK = QUICK_RUN
 
 _NUMBERS = ("mean", "std", "published_mean", "published_std")
+
+#: Further columns of a table in memory: how many digits after the point the paper prints of a
+#: number and of its ±, where it prints them. A file has the published numbers with these digits.
+PRINTED = {"published_mean": "decimals", "published_std": "error_decimals"}
+
+#: More digits than any ± is printed with: of a standard error times √n.
+_MAX_PRINTED = 6
 
 RunsByKey = Mapping[tuple[str, str], Runs]
 Reasons = Mapping[tuple[str, str], str]
@@ -62,7 +71,9 @@ def new_record(
         record["unit"] = "%" if metric in PERCENT_METRICS else ""
     record |= {"mean": None, "std": None, "n": None}
     record |= {"published_mean": cell.mean, "published_std": cell.std}
+    record |= {"decimals": cell.decimals, "error_decimals": cell.error_decimals}
     if cell.error_kind == "standard error":
+        record["error_decimals"] = None  # of a number that is not printed
         add_note(record, f"published_std is the printed standard error times √{cell.n}")
     return record
 
@@ -126,14 +137,34 @@ def check_metric(record: Record, found: str | None, run: Runs | None = None) -> 
 
 
 def tidy_frame(records: list[Record]) -> pd.DataFrame:
-    """The table of these records, columns `COLUMNS`, each of its type."""
-    return _typed(pd.DataFrame(records, columns=list(COLUMNS)))
+    """The table of these records, columns `COLUMNS` and those of `PRINTED`, each of its type."""
+    return _typed(pd.DataFrame(records, columns=[*COLUMNS, *PRINTED.values()]))
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write a tidy table as CSV, whole or not at all; numbers in full precision."""
+    """Write a table as CSV, whole or not at all: measured numbers in full precision, published
+    ones as they are printed."""
+    frame = frame.copy()
+    for column, digits in PRINTED.items():
+        if digits in frame:
+            pairs = zip(frame[column], frame.pop(digits), strict=True)
+            frame[column] = [_as_printed(value, places) for value, places in pairs]
     with atomic_write(path) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def _as_printed(value: float, digits: Any) -> Any:
+    """The number with so many digits, unless it has more: a standard error times √n."""
+    if pd.isna(value) or pd.isna(digits):
+        return value
+    text = f"{value:.{digits}f}"
+    return text if isclose(float(text), value, rel_tol=1e-9) else value
+
+
+def _printed_digits(text: str) -> int | None:
+    """Digits after the point of a number in a file; None of one that is not as printed."""
+    found = decimals(Decimal(text)) if text else None
+    return None if found is None or found > _MAX_PRINTED else found
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
@@ -148,8 +179,10 @@ def read_table(path: str | Path) -> pd.DataFrame:
             f"{path}: columns are {', '.join(frame.columns)}; allowed: {', '.join(COLUMNS)}"
         )
     try:
+        for column, digits in PRINTED.items():
+            frame[digits] = [_printed_digits(text) for text in frame[column]]
         return _typed(frame)
-    except (TypeError, ValueError) as error:
+    except (InvalidOperation, TypeError, ValueError) as error:
         raise ValueError(f"{path}: a number does not parse: {error}") from error
 
 
@@ -196,5 +229,6 @@ def without_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     for column in _NUMBERS:
         frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(float)
-    frame["n"] = pd.to_numeric(frame["n"].replace("", None)).astype("Int64")
+    for column in ("n", *PRINTED.values()):
+        frame[column] = pd.to_numeric(frame[column].replace("", None)).astype("Int64")
     return frame

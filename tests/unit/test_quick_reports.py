@@ -11,7 +11,7 @@ from flode.reporting.records import load_runs
 from flode.reporting.search import search_table
 from flode.reporting.stages import make_study, make_table
 from flode.reporting.statistics import load_statistics, statistics_table
-from flode.reporting.tidy import is_quick, read_csv, tidy_frame, without_verdicts
+from flode.reporting.tidy import is_quick, read_csv, tidy_frame, without_verdicts, write_table
 from flode.reporting.typeset import QUICK_STAMP
 from flode.reporting.verdicts import QUICK_RULE, QUICK_RUN
 from tests.unit import test_reporting_ranking as ranking
@@ -111,7 +111,7 @@ def test_the_reproduction_counts_no_success(tmp_path):
     files = []
     for name, records in TABLES.items():
         files.append(tmp_path / f"{name}.csv")
-        without_verdicts(tidy_frame(records)).to_csv(files[-1], index=False)
+        write_table(without_verdicts(tidy_frame(records)), files[-1])
     settings = CATALOGUE.table_settings("reproduction") | {"quick": True}
     out = (tmp_path / "r.csv", tmp_path / "r.tex")
     frame = make_table("reproduction", settings, [], files, *out)
@@ -126,7 +126,7 @@ def test_claims_of_a_quick_run_are_not_judged(tmp_path):
     folder = tmp_path / "tables"
     folder.mkdir()
     rows = [record("t", "FLODE", "0.1", "reproduced", mean=90.0)]
-    without_verdicts(tidy_frame(rows)).to_csv(folder / "t.csv", index=False)
+    write_table(without_verdicts(tidy_frame(rows)), folder / "t.csv")
     there = {"source": "t", "where": {"row": "FLODE", "column": "0.1"}}
     left_out = {"source": "t", "where": {"row": "FLODE", "column": "0.7"}}
     checks = [{"greater": [there, 5]}, {"less": [there, 5]}, {"less": [left_out, 5]}]

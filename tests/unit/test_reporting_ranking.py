@@ -10,6 +10,7 @@ from flode.reporting.latex_ranking import render_ranking
 from flode.reporting.ranking import ordinal, ranking_table
 from flode.reporting.records import load_runs
 from flode.reporting.tables import COLUMNS, comparison_table, is_quick, read_table, write_table
+from flode.reporting.tidy import PRINTED
 from flode.reporting.verdicts import place_verdict
 from tests.unit.reporting_samples import published, run_content, write_run
 
@@ -75,7 +76,7 @@ def tex_of(frame, full=FULL, summary=SUMMARY, **options):
 
 def test_the_papers_ranking(tmp_path):
     frame = tidy(tmp_path, {"film": [0.736, 0.736], "cora": [0.815, 0.815]})
-    assert tuple(frame.columns) == COLUMNS
+    assert tuple(frame.columns) == (*COLUMNS, *PRINTED.values())
     assert list(frame["row"]) == [
         "1st: FLODE", "2nd: GREAD", "3rd: GRAFF", "1st: GREAD", "2nd: FLODE", "3rd: GRAFF",
     ]  # fmt: skip

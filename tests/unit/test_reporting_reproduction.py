@@ -1,12 +1,15 @@
 """The verdict on the paper: gathered from the tables, nothing left out, nothing counted twice."""
 
+from decimal import Decimal
+
 import pandas as pd
 import pytest
 
 from flode.experiments.validation import ConfigurationError
+from flode.reporting.published import decimals
 from flode.reporting.reproduction import reproduction_table
 from flode.reporting.stages import make_table
-from flode.reporting.tidy import COLUMNS, tidy_frame, write_table
+from flode.reporting.tidy import COLUMNS, PRINTED, tidy_frame, write_table
 from tests.configuration import catalogue
 
 CATALOGUE = catalogue()
@@ -16,7 +19,12 @@ def record(table, row, column, verdict, **changed):
     cell = dict.fromkeys(COLUMNS, "") | {"table": table, "subtable": "s", "unit": "%"}
     cell |= {"row": row, "column": column, "metric": "accuracy", "verdict": verdict}
     cell |= {"mean": 80.0, "std": 1.0, "n": 10, "published_mean": 81.0, "published_std": 1.0}
-    return cell | {"runs": "r.json"} | changed
+    cell |= {"runs": "r.json"} | changed
+    digits = {
+        name: None if cell[column] is None else decimals(Decimal(f"{cell[column]:g}"))
+        for column, name in PRINTED.items()
+    }
+    return digits | cell
 
 
 NOT_RUN = {"mean": None, "std": None, "n": None}
@@ -84,7 +92,7 @@ def test_every_number_of_flode_comes_once_and_no_other(made):
         ("frequency_dominance", "lambda_1", "Cora", "reproduced"),
         ("datasets", "cora", "lambda_PF", "reproduced"),
     ]
-    assert tuple(frame.columns) == COLUMNS
+    assert tuple(frame.columns) == (*COLUMNS, *PRINTED.values())
 
 
 def test_the_summary_counts_verdicts_and_lists_what_was_not_reproduced(made):

@@ -7,6 +7,7 @@ import pytest
 from flode.reporting.latex_statistics import render_statistics
 from flode.reporting.statistics import QUANTITIES, load_statistics, statistics_table
 from flode.reporting.tables import COLUMNS, read_table, write_table
+from flode.reporting.tidy import PRINTED
 from tests.unit.reporting_samples import published
 
 PUBLISHED = """\
@@ -87,7 +88,7 @@ def row(frame, variant):
 
 
 def test_a_cell_a_variant_and_quantity(frame):
-    assert tuple(frame.columns) == COLUMNS
+    assert tuple(frame.columns) == (*COLUMNS, *PRINTED.values())
     assert list(dict.fromkeys(frame["row"])) == ["film", "gone", "other_1", "squirrel"]
     assert len(frame) == 4 * len(QUANTITIES)
     assert frame[["std", "n"]].isna().all(axis=None)

@@ -2,6 +2,7 @@
 
 import docutils.core
 import jinja2
+import pandas as pd
 import pytest
 
 from flode.experiments.captions import plain_text, rst_escape
@@ -10,7 +11,7 @@ from flode.experiments.report import Report
 from flode.experiments.validation import ConfigurationError
 from flode.reporting.plain import digits_of, measured_text, published_text
 from flode.reporting.summary import summary_text, write_summary
-from flode.reporting.tidy import tidy_frame, write_table
+from flode.reporting.tidy import read_table, tidy_frame, write_table
 from flode.reporting.typeset import QUICK_STAMP
 from tests.configuration import catalogue
 from tests.run_samples import put_run_file
@@ -150,7 +151,7 @@ def test_what_was_not_run_says_why_and_counts_no_cell_twice():
 def test_what_was_learnt_points_to_what_measures_it():
     text = summed_up()
     assert "Of b: the table b." in text
-    assert row(text, "b", r"s, exponent, \{\% x %\} \*y\*", "80", "0.125 ± 1.000", "lower")
+    assert row(text, "b", r"s, exponent, \{\% x %\} \*y\*", "80", "0.125 ± 1", "lower")
     assert "Drawn: `the figure depth <depth.svg_>`__." in text
     assert "Proved in: ``docs/theory.md``." in text
     assert row(
@@ -241,8 +242,10 @@ def test_it_is_written_from_files(tmp_path):
 def test_numbers_have_the_papers_digits():
     frame = tidy_frame(
         [
-            record("t", "r", "1", "", mean=77.456, std=1.26, published_mean=97.5),
-            record("t", "r", "2", "", mean=97.96, std=0.04, published_mean=98.0),
+            record(
+                "t", "r", "1", "", mean=77.456, std=1.26, published_mean=97.5, published_std=1.1
+            ),
+            record("t", "r", "2", "", mean=97.96, std=0.04, published_mean=98.0, decimals=1),
             record(
                 "t", "r", "3", "", metric="lr", unit="", mean=5e-4, std=None, published_mean=0.01
             ),
@@ -252,10 +255,34 @@ def test_numbers_have_the_papers_digits():
     )
     digits, cells = digits_of(frame), list(frame.itertuples(index=False))
     assert [measured_text(cell, digits) for cell in cells] == [
-        "77.5 ± 1.3", "98.0 ± 0.0", "0.0005", "12,345", "−0.9337",
+        "77.5 ± 1.3", "98.0 ± 0.04", "0.0005", "12,345", "−0.9337",
     ]  # fmt: skip
-    assert published_text(cells[0], digits) == "97.5 ± 1.0"
+    assert published_text(cells[0], digits) == "97.5 ± 1.1"
     assert published_text(cells[3], digits) == ""
+
+
+def test_published_numbers_keep_their_printed_digits_in_files(tmp_path):
+    """A trailing zero is one; of a standard error times √n nothing is printed."""
+    printed = [("0.590", 3, "0.010", 3), ("-0.48", 2, "0.03", 2), ("99.3", 1, None, None)]
+    rows = [
+        record(
+            "t", "r", str(place), "", metric="x", unit="", mean=0.5, std=0.001234,
+            published_mean=float(mean), decimals=digits, error_decimals=places,
+            published_std=5**0.5 / 10 if spread is None else float(spread),
+        )
+        for place, (mean, digits, spread, places) in enumerate(printed)
+    ]  # fmt: skip
+    write_table(tidy_frame(rows), tmp_path / "t.csv")
+    lines = (tmp_path / "t.csv").read_text().splitlines()[1:]
+    assert [line.split(",")[9:11] for line in lines] == [
+        ["0.590", "0.010"], ["-0.48", "0.03"], ["99.3", str(5**0.5 / 10)],
+    ]  # fmt: skip
+    frame = read_table(tmp_path / "t.csv")
+    pd.testing.assert_frame_equal(frame, tidy_frame(rows))
+    digits, cells = digits_of(frame), list(frame.itertuples(index=False))
+    texts = [published_text(cell, digits) for cell in cells]
+    assert texts == ["0.590 ± 0.010", "−0.48 ± 0.03", "99.3 ± 0.2"]
+    assert measured_text(cells[1], digits) == "0.50 ± 0.001"
 
 
 def test_captions_are_plain():
@@ -292,7 +319,7 @@ def test_a_search_whose_runs_are_there_anyway_is_shown():
     grid = {"grid": {"num_layers": [2, 3]}, "variants": ["chameleon-directed"]}
     report = Report(catalogue({"searches": {"own": grid}}))
     assert report.search_page("own") in report.items()
-    assert "2 run files of 1 variant" in report.search_caption("own")["rests_on"]
+    assert "2 runs of 1 variant" in report.search_caption("own")["rests_on"]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from flode.reporting.tables import (
     read_table,
     write_table,
 )
+from flode.reporting.tidy import PRINTED
 from tests.unit.reporting_samples import (
     HYPERPARAMETER_SPEC,
     HYPERPARAMETERS,
@@ -48,7 +49,7 @@ def cell(frame, *at):
 
 def test_cells_in_printed_order(runs):
     frame = comparison_table("demo", SPEC, published(), runs)
-    assert tuple(frame.columns) == COLUMNS
+    assert tuple(frame.columns) == (*COLUMNS, *PRINTED.values())
     expected = published()[["subtable", "row", "column"]].to_numpy().tolist()
     assert frame[["subtable", "row", "column"]].to_numpy().tolist() == expected
     assert set(frame["table"]) == {"demo"}
@@ -204,7 +205,7 @@ def test_hyperparameters(tmp_path):
     runs = load_runs([write_run(tmp_path, "run", content)])
     paper = published(HYPERPARAMETERS)
     frame = hyperparameter_table("settings", HYPERPARAMETER_SPEC, paper, runs)
-    assert tuple(frame.columns) == COLUMNS
+    assert tuple(frame.columns) == (*COLUMNS, *PRINTED.values())
     assert list(dict.fromkeys(frame["row"])) == [
         "learning_rate", "hidden_channels", "num_layers", "encoder_layers", "decoder_layers",
         "exponent", "step_size",

@@ -108,14 +108,14 @@ def truncated_svd_figure(
                     lost["x"], [0.03] * len(lost), linestyle="", marker="x", color=colour,
                     transform=ax.get_xaxis_transform(),
                 )  # fmt: skip
-            own = own.drop_duplicates("x")
+            own = own.drop_duplicates("x").dropna(subset="explained_variance")
             right = ax.twinx()
             right.spines["right"].set_visible(True)
             right.grid(visible=False)
             (variance,) = right.plot(
                 own["x"], own["explained_variance"], color="#332288", linestyle="--", marker="s"
             )
-            right.set_ylim(min(0.0, own["explained_variance"].min()), 1.03)
+            right.set_ylim(min([0.0, *own["explained_variance"]]), 1.03)
             ax.set(title=graph, xlabel="Singular values kept", xlim=(0, None))
             if number == 0:
                 ax.set_ylabel("Test accuracy (%)")
