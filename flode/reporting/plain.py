@@ -57,10 +57,10 @@ def published_text(cell: Any, digits: Digits) -> str:
     """The published number, or nothing where there is none."""
     if pd.isna(cell.published_mean):
         return ""
-    places = places_of(cell, digits)
-    if pd.isna(cell.published_std) and places[0] == 0:
-        return f"{int(cell.published_mean):,}"
-    return _number(cell.published_mean, cell.published_std, *places)
+    places, spread = places_of(cell, digits)
+    text = f"{cell.published_mean:,.{places}f}"
+    text = text if pd.isna(cell.published_std) else f"{text} ± {cell.published_std:.{spread}f}"
+    return text.replace("-", "−")
 
 
 def place_text(cell: Any) -> str:

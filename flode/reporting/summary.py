@@ -242,7 +242,9 @@ def _learnt(entry: Mapping[str, Any], tables: Tables, links: Collection[str]) ->
         return [f"{statement}: ``{entry['document']}``."]
     if "figure" in entry:
         figure = entry["figure"]
-        return [f"{statement}: {_link(figure, f'the figure {readable(figure)}', links, 'svg')}."]
+        drawn = "" if f"{figure}.svg" in links else ", which was not drawn"
+        words = _link(figure, f"the figure {readable(figure)}", links, "svg")
+        return [f"{statement}: {words}{drawn}."]
     name, found = entry["table"], []
     parts = [f"{statement}: {_link(name, f'the table {readable(name)}', links)}."]
     if name not in tables:

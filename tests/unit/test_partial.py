@@ -185,6 +185,29 @@ def test_studies_figures_and_searches_are_no_longer_shown_either(found, report):
     assert search.exists()
 
 
+def test_series_and_searches_are_shown_of_runs_and_statistics_alone(found):
+    """No graph, no factors: what is kept of runs and statistics is enough, but for the variance
+    that some singular values explain."""
+    own = catalogue(OVERLAY | {"measured": str(ROOT / "results/measured")})
+    work = partial._Partial(own, whole=False)
+    for name in ("depth", "truncated_svd"):
+        work.study(name)
+    for name in ("dsbm", "alternatives"):
+        work.search(name)
+    assert not work.failed
+    results = Path("results/partial")
+    depth, svd = (pd.read_csv(results / f"studies/{n}.csv") for n in ("depth", "truncated_svd"))
+    drawn = depth[depth["n"] > 0]
+    assert "Citeseer" in set(drawn["graph"]) and drawn["fd_mean"].notna().all()
+    assert (depth["n"] == 0).sum() == depth["note"].notna().sum()
+    whole = svd["configuration"] == "default"
+    assert svd["explained_variance"].notna().tolist() == whole.tolist()
+    assert svd.set_index("configuration").loc["rank=570", "x"] == 570 and (svd["n"] == 10).all()
+    search = pd.read_csv(results / "search/dsbm.csv")
+    assert search["chosen"].sum() == 10 and (search["n"] == 5).all()
+    assert not (results / "search/alternatives.csv").exists()
+
+
 def test_runs_of_other_settings_are_not_shown(found):
     put_run(found, "cora", 0.87)
     (path,) = found.run_files(Run("cora"))

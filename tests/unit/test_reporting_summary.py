@@ -54,6 +54,7 @@ KINDS |= {"claims": "claims"}
 LEARNT = [
     {"statement": "Of b", "table": "b", "cells": [{"row": "exponent"}]},
     {"statement": "Drawn", "figure": "depth"},
+    {"statement": "Seen", "figure": "spectrum"},
     {"statement": "Proved in", "document": "docs/theory.md"},
 ]
 LINKS = {"a.html", "reproduction.html", "depth.svg"}
@@ -153,6 +154,7 @@ def test_what_was_learnt_points_to_what_measures_it():
     assert "Of b: the table b." in text
     assert row(text, "b", r"s, exponent, \{\% x %\} \*y\*", "80", "0.125 ± 1", "lower")
     assert "Drawn: `the figure depth <depth.svg_>`__." in text
+    assert "Seen: the figure spectrum, which was not drawn." in text
     assert "Proved in: ``docs/theory.md``." in text
     assert row(
         text,
