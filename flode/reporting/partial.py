@@ -114,7 +114,8 @@ class _Partial:
             statistics = known_statistics(self.catalogue, variant)
             present += [statistics] if statistics else []
             if statistics is None:
-                reasons.setdefault((variant, Run(variant).configuration), self._reason(variant))
+                reason = self._reason(variant, "the graph is not built yet")
+                reasons.setdefault((variant, Run(variant).configuration), reason)
         if summary:  # of tables and studies
             present += [path for path in needed if Path(path) in self.shown]
         # A summary of tables that are all there may be of some that have just been written here.
@@ -265,9 +266,10 @@ class _Partial:
             return list(map(str, found)), None
         return [], "it was run with other settings" if outdated else self._reason(run.variant)
 
-    def _reason(self, variant: str) -> str:
+    def _reason(self, variant: str, lacking: str = "not trained yet") -> str:
+        """Why a file of a variant is not there; ``lacking`` where nothing hinders it."""
         if self.whole:  # asked for by itself, not after trainings that failed
-            return "not trained yet"
+            return lacking
         missing = [path for path in self.catalogue.raw_files(variant) if not Path(path).exists()]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

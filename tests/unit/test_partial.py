@@ -80,6 +80,16 @@ def test_what_was_run_is_shown_and_the_rest_says_why_not(found):
     assert "not run" in tex
 
 
+def test_statistics_lack_a_graph_and_no_training(found):
+    content = (ROOT / "results/measured/cora/statistics.json").read_text()
+    put(path := Path(found.statistics_file("cora")))
+    path.write_text(content)
+    write_partial(found, whole=True)
+    frame = pd.read_csv(TABLES / "datasets.csv").set_index(["row", "column"])
+    assert frame.loc[("cora", "nodes"), "mean"] == 2485
+    assert frame.loc[("pubmed", "nodes"), "note"] == "the graph is not built yet"
+
+
 def test_a_damaged_run_is_not_there_and_summaries_come_last(found, capsys):
     put_run(found, "cora", 0.87)
     put_run(found, "dsbm-alpha0.1-beta0.1", 0.9)
