@@ -131,10 +131,16 @@ class Catalogue(Variants):
         ablation with its candidates, ``{configuration: values}``, and its variant's own values."""
         spec = copy.deepcopy(self._entry("tables", table))
         spec.pop("place", None)  # the report's
+        spec.pop("title", None)  # of tables that sum it up
         if spec["kind"] == "reproduction":
             for name in spec["tables"]:
                 self._lookup("tables", name, f"tables.{table}.tables")
-            spec["tables"] = {name: self.config["tables"][name]["kind"] for name in spec["tables"]}
+            found = {name: self.config["tables"][name] for name in spec["tables"]}
+            spec["tables"] = {name: one["kind"] for name, one in found.items()}
+            spec["layouts"] = {
+                name: {"title": one.get("title"), "subtables": one.get("subtables", {})}
+                for name, one in found.items()
+            }
         if spec["kind"] == "discrepancies":
             spec["subtables"] = completed_rows(self, table)
         for row, name in spec.get("models", {}).items():
