@@ -21,7 +21,7 @@ from flode.reporting.tidy import (
     read_table,
     tidy_frame,
 )
-from flode.reporting.typeset import blocks_beside, escape, tabular
+from flode.reporting.typeset import blocks_beside, escape, ragged, tabular
 from flode.reporting.verdicts import FAILS, HALF_POINT, HOLDS, NOT_RUN, QUICK_RULE, QUICK_RUN
 
 #: Remark on a check of percentages that are nearly equal.
@@ -29,6 +29,9 @@ CLOSE = "less than half a point apart"
 
 #: What the remark is for, as summaries of claims state it.
 CLOSE_RULE = f"Accuracies that are {CLOSE} are called close"
+
+#: The claim, where the paper makes it, how many checks hold, the verdict.
+_COLUMNS = r"p{0.5\linewidth} p{0.18\linewidth} p{0.17\linewidth} c"
 
 #: How an operator reads between its two sides.
 _WORDS = {"greater": "greater than", "less": "less than", "at_least": "at least"}
@@ -184,8 +187,8 @@ def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = Fa
     for claim, own in frame.groupby("row", sort=False):
         verdict = claim_verdict(own["verdict"])
         held = str(len(own)) if quick else checks_held(own)
-        text = rf"\parbox[t]{{0.62\linewidth}}{{{escape(str(claim))}\strut}}"
-        rows.append([text, escape(own["subtable"].iloc[0]), held, verdict])
+        texts = [escape(str(claim)), escape(own["subtable"].iloc[0]), held]
+        rows.append([*map(ragged, texts), verdict])
     notes = [
         "Each check compares measured numbers, means without their spread; the CSV beside this file"
         f" gives their values. {CLOSE_RULE}."
@@ -194,7 +197,7 @@ def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = Fa
         notes.append(escape(QUICK_RULE) + ".")
     if frame["column"].str.contains("(published)", regex=False).any():
         notes.append("Baselines are as published.")
-    text = tabular("", ("where", "checks", "verdict"), [rows])
+    text = tabular("", ("where", "checks", "verdict"), [rows], _COLUMNS)
     return assemble(frame, spec, [blocks_beside([("", text)])], notes, quick)
 
 

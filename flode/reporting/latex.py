@@ -25,23 +25,23 @@ from flode.reporting.fragments import (
 from flode.reporting.layout import Column, Layout, Subtable, rows_with_flode
 from flode.reporting.notes import (
     by_column,
+    by_row,
     not_run_notes,
     over_splits,
     standard_error_note,
     verdict_notes,
 )
+from flode.reporting.places import hyperparameter
 from flode.reporting.published import DISAGREE, NOTHING, shared_digits
+from flode.reporting.ranking import ordinal
 from flode.reporting.tables import LEARNED, UNPUBLISHED_ROWS
 from flode.reporting.typeset import escape, fixed, mark, ranks, scientific, stacked
 from flode.reporting.verdicts import MEAN_RULE, NOT_PUBLISHED, NOT_RUN, QUICK_RUN
 
 _DECIMALS = 2
-_ROW_LABELS = {
-    "num_layers": "layers",
-    "exponent": r"learned exponent $\alpha$",
-    "step_size": r"learned step size $\mathrm{Re}\,h$",
-    "dirichlet_energy": "Dirichlet energy",
-}
+
+#: Characters of LaTeX of two values that stand in one line, such as ``$2$`` and ``$1$``.
+_ONE_LINE = 6
 
 
 def render_comparison(
@@ -72,21 +72,49 @@ def render_comparison(
                 for _, part in groupby(rows, key=lambda row: row[0][1])
             ]
         )
-    flode, place = frame[frame["row"] == FLODE], by_column(layout)
-    ranked = "FLODE (measured) and the published baselines are ranked together"
-    grey = r"\flodepublished{FLODE (published)}, in grey, is not ranked."
-    if spec.get("models"):
-        ranked = "Measured models and the other baselines are ranked together"
-        grey = r"\flodepublished{Published numbers of measured models}, in grey, are not ranked."
-    if (flode["verdict"] == QUICK_RUN).any():
-        ranked = "The published baselines are ranked"
     notes = [
-        f"{ranked} by their printed means; equal means share a rank. {grey}",
+        *(_models_notes(layout, frame) if spec.get("models") else _flode_notes(frame)),
         r"$\pm$ is the standard deviation" + over_splits(frame) + standard_error_note(published),
-        *verdict_notes(flode, place, MEAN_RULE),
-        *not_run_notes(frame, place),
+        *verdict_notes(
+            frame[frame["row"] == FLODE],
+            by_column(layout),
+            MEAN_RULE,
+            of=FLODE if spec.get("models") else "",
+        ),
+        *not_run_notes(frame, by_row(layout) if spec.get("models") else by_column(layout)),
     ]
     return assemble(frame, spec, lettered_blocks(layout, blocks), notes, quick)
+
+
+def _flode_notes(frame: pd.DataFrame) -> list[str]:
+    """What is ranked where FLODE alone is measured."""
+    quick = (frame["verdict"] == QUICK_RUN).any()
+    ranked = "The published baselines are ranked"
+    if not quick:
+        ranked = "FLODE (measured) and the published baselines are ranked together"
+    return [
+        f"{ranked} by their printed means; equal means share a rank.",
+        r"\flodepublished{FLODE (published)}, in grey, is not ranked.",
+    ]
+
+
+def _models_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
+    """What is ranked and how it is marked where other models are measured too."""
+    measured = {FLODE}.union(*(subtable.models for subtable in layout.subtables))
+    baselines = not set(frame["row"]) <= measured
+    ranked = ["measured models"] if not (frame["verdict"] == QUICK_RUN).any() else []
+    ranked += ["the other, published baselines"] if baselines else []
+    notes = []
+    if ranked and layout.marked:
+        marks = ", ".join(mark(ordinal(rank + 1), rank) for rank in range(layout.marked))
+        notes.append(
+            f"Marked in each column: {marks} of {' and '.join(ranked)}, by their printed means; "
+            "equal means share a rank."
+        )
+        if (frame["verdict"].eq(NOT_RUN) & frame["row"].isin(measured - {FLODE})).any():
+            notes.append("A column in which one of these models was not run is left unmarked.")
+    grey = r"\flodepublished{In grey}: what the paper prints for a measured model, not ranked."
+    return [*notes, grey]
 
 
 def render_hyperparameters(
@@ -118,7 +146,9 @@ def render_hyperparameters(
             [name for name in own if name not in LEARNED],
             [name for name in own if name in LEARNED],
         ]
-        labels = {name: _label(name) + (r"$^\dagger$" if name in own else "") for name in names}
+        labels = {
+            name: hyperparameter(name) + (r"$^\dagger$" if name in own else "") for name in names
+        }
         blocks.append([[[labels[name], *rows[name]] for name in part] for part in parts if part])
     notes = _hyperparameter_notes(layout, frame)
     return assemble(frame, spec, lettered_blocks(layout, blocks), notes, quick)
@@ -137,8 +167,8 @@ def _hyperparameter_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
         notes.append(f"{text}{brackets}.")
     column = by_column(layout)
 
-    def place(cell: Any) -> str:
-        return f"{column(cell)} {_label(cell.row)}"
+    def place(cell: Any) -> tuple[str, str]:
+        return " ".join(column(cell)), hyperparameter(cell.row)
 
     disagree = frame[~frame["row"].isin(LEARNED) & (frame["verdict"] == DISAGREE)]
     if len(disagree):
@@ -204,12 +234,12 @@ def _hyperparameter(cell: Any, printed: Any) -> str:
         text = scientific(cell.mean) + (r"$^\ddagger$" if cell.verdict == DISAGREE else "")
         same = pd.isna(cell.published_mean) or math.isclose(cell.mean, cell.published_mean)
         other = "" if same else scientific(cell.published_mean)
+    if not other:
+        return text
+    if len(text + other) <= _ONE_LINE:
+        return f"{text} [{other}]"
     # Two lines, so that a wide table stays on its page.
-    return stacked(text, f"[{other}]") if other else text
-
-
-def _label(name: str) -> str:
-    return _ROW_LABELS.get(name, escape(name.replace("_", " ")))
+    return stacked(text, f"[{other}]")
 
 
 def _names(subtable: Subtable) -> list[tuple[str, int]]:

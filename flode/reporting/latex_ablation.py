@@ -22,12 +22,14 @@ from flode.reporting.fragments import (
 )
 from flode.reporting.layout import OptionBlock, parse_options
 from flode.reporting.notes import not_run_notes, over_splits, verdict_notes
+from flode.reporting.places import label, option
 from flode.reporting.published import NOTHING, cells
+from flode.reporting.tidy import not_run
 from flode.reporting.typeset import blocks_beside, escape, fixed, mark, ranks, tabular
 from flode.reporting.verdicts import MEAN_RULE
 
 _HEADER = (("layers chosen by validation", 3), ("layers as published", 2), ("published", 3))
-_LABELS = ("accuracy", "energy", "layers", "accuracy", "energy", "accuracy", "energy", "layers")
+_LABELS = ("accuracy", "energy", "$t$", "accuracy", "energy", "accuracy", "energy", "$t$")
 _DIGITS = {"accuracy": 2, "dirichlet_energy": 3, "num_layers": 0}
 
 
@@ -56,20 +58,38 @@ def render_ablation(
         caption = f"({letter}) {subtable.caption}"
         blocks.append(blocks_beside([(caption, tabular(_HEADER, _LABELS, groups))]))
     letters = dict(zip([block.name for block in options], ascii_lowercase, strict=False))
+    accuracies = frame[frame["metric"] == "accuracy"]
+    whole = _not_run_at_all(accuracies)
 
-    def place(cell: Any) -> str:
-        number = cell.column.removesuffix(AS_PUBLISHED).split()[-1]
-        return f"({letters[cell.subtable]}) {escape(cell.row)}: {escape(number)}"
+    def row(cell: Any) -> str:
+        return label(spec["subtables"][cell.subtable]["rows"], cell.row)
+
+    def place(cell: Any) -> tuple[str, str]:
+        return f"({letters[cell.subtable]}) {option(cell)}:", row(cell)
+
+    def choice(cell: Any) -> tuple[str, str]:
+        text, _ = _HEADER[cell.column.endswith(AS_PUBLISHED)]
+        missing = (cell.subtable, cell.column) in whole
+        return f"({letters[cell.subtable]}) {text}:", "all" if missing else row(cell)
 
     judged = frame[frame["column"].str.endswith(AS_PUBLISHED) & (frame["metric"] != "num_layers")]
     notes = [
-        r"Test accuracy (\%) and Dirichlet energy; D: directed, U: undirected. Where the paper "
-        "prints no number of layers, the variant's.",
+        r"Test accuracy (\%), Dirichlet energy and number of layers $t$; D: directed, U: "
+        "undirected. Where the paper prints no number of layers, the variant's.",
         r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
         *verdict_notes(judged[judged["published_mean"].notna()], place, f"{_JUDGED}. {MEAN_RULE}"),
-        *not_run_notes(frame[frame["metric"] == "accuracy"], place),
+        *not_run_notes(accuracies, choice),
     ]
     return assemble(frame, spec, blocks, notes, quick)
+
+
+def _not_run_at_all(accuracies: pd.DataFrame) -> set[tuple[str, str]]:
+    """Subtables and columns of which no row was run, all for one reason."""
+    return {
+        at
+        for at, own in accuracies.groupby(["subtable", "column"])
+        if [len(cells) for cells in not_run(own).values()] == [len(own)]
+    }
 
 
 def _group(subtable: OptionBlock, rows: list[str], tidy, paper, marked: int) -> list[list[str]]:

@@ -10,20 +10,10 @@ import pandas as pd
 from flode.reporting.fragments import EMPTY, NOT_RUN_CELL, assemble, cell_at, parse, published_text
 from flode.reporting.frequency import GRAPHS, ROWS, UNPUBLISHED
 from flode.reporting.notes import not_run_notes, over_splits, verdict_notes
+from flode.reporting.places import block, spectrum
 from flode.reporting.published import NOTHING
 from flode.reporting.typeset import blocks_beside, escape, fixed, stacked, tabular
 from flode.reporting.verdicts import MEAN_RULE, NOT_RUN
-
-_LABELS = {
-    "lambda_1": r"$\lambda_1(\mathbf{L})$",
-    "exponent": r"$\alpha$",
-    "lambda_1_W": r"$\lambda_1(\mathbf{W})$",
-    "lambda_K_W": r"$\lambda_K(\mathbf{W})$",
-    "FD": "FD",
-    "FD_trained": "FD as trained",
-    "predicted_high": r"HFD predicted (\%)",
-    "observed_high": r"HFD observed (\%)",
-}
 
 
 def render_frequency(
@@ -52,15 +42,21 @@ def render_frequency(
                 _text(cell_at(tidy, at), paper.get(at, NOTHING)) if at[2] in own else ""
                 for at in cells
             ]
-            label = _LABELS[row]
-            if subtable.name == "schroedinger" and row.endswith("_W"):
-                label = label.replace("$", r"$\mathrm{Re}\,", 1)
-            rows.append([label, *texts])
+            rows.append([spectrum(subtable.name, row), *texts])
         groups.append(rows)
     labels = [column.label or escape(column.name) for column in columns]
 
-    def place(cell: Any) -> str:
-        return f"{escape(cell.subtable)} {escape(cell.row)} {escape(cell.column)}"
+    names = {column.name: label for column, label in zip(columns, labels, strict=True)}
+
+    def equation(cell: Any) -> str:
+        return "" if cell.subtable == GRAPHS else block(spec["subtables"][cell.subtable], "")
+
+    def place(cell: Any) -> tuple[str, str]:
+        words = filter(None, [equation(cell), spectrum(cell.subtable, cell.row)])
+        return f"{', '.join(words)}:", names[cell.column]
+
+    def column_of(cell: Any) -> tuple[str, str]:
+        return f"{equation(cell) or spectrum(cell.subtable, cell.row)}:", names[cell.column]
 
     judged = frame[~frame["row"].isin(UNPUBLISHED) & frame["published_mean"].notna()]
     notes = [
@@ -74,7 +70,7 @@ def render_frequency(
         r"$\arg\max_{r,l} |1 + s h w_r f_\alpha(\lambda_l)|$; "
         "observed: splits whose layers raised the Dirichlet energy.",
         *verdict_notes(judged, place, MEAN_RULE),
-        *not_run_notes(frame[frame["row"].isin(["FD", "lambda_1"])], place),
+        *not_run_notes(frame[frame["row"].isin(["FD", "lambda_1"])], column_of),
     ]
     blocks = [blocks_beside([("", tabular("", labels, groups))])]
     return assemble(frame, spec, blocks, notes, quick)

@@ -98,7 +98,7 @@ def _notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
             if remark.startswith(TIE):
                 others = remark.removeprefix(TIE).split(", ")
                 models = sorted([cell.row.partition(": ")[2], *others])
-                ties[f"{place(cell)} {' = '.join(map(escape, models))}"] = None
+                ties[f"{' '.join(place(cell))} {' = '.join(map(escape, models))}"] = None
     quick = (flode["verdict"] == QUICK_RUN).any()
     ranked = "published baselines" if quick else "published baselines and the measured FLODE,"
     notes = [

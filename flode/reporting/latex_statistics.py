@@ -18,10 +18,22 @@ from flode.reporting.fragments import (
 )
 from flode.reporting.layout import parse_rows
 from flode.reporting.notes import not_run_notes, verdict_notes
+from flode.reporting.places import block, label, statistic
 from flode.reporting.published import NOTHING, Published, cells
 from flode.reporting.statistics import QUANTITIES, TRUNCATED
-from flode.reporting.typeset import blocks_beside, escape, fixed, tabular
+from flode.reporting.typeset import blocks_beside, escape, fixed, ragged, stacked, tabular
 from flode.reporting.verdicts import EXACT_RULE, NOT_RUN, QUICK_RUN, REPRODUCED
+
+#: What columns are of: how many, from the left.
+_HEADER = (("raw", 2), ("as built", 5), ("operator", 4))
+
+#: Of a column; what its header says is left out, and what is long stands in two lines.
+_LABELS = tuple(
+    stacked(*quantity.label.removeprefix("raw ").split()) for quantity in QUANTITIES.values()
+)
+
+#: Names may take two lines.
+_COLUMNS = rf"p{{0.14\linewidth}} *{{{len(_LABELS)}}}{{c}}"
 
 
 def render_statistics(
@@ -39,18 +51,22 @@ def render_statistics(
         ValueError: the specification is wrong, or ``frame`` lacks one of its cells.
     """
     tidy, paper = tidy_cells(frame), cells(published)
-    labels = [quantity.label for quantity in QUANTITIES.values()]
     groups = []
     for part in parse_rows(table_name(frame), spec, published):
-        rows = [[rf"\multicolumn{{{len(labels) + 1}}}{{@{{}}l}}{{\emph{{{part.caption}}}}}"]]
-        for variant, label in part.rows.items():
+        rows = [[rf"\multicolumn{{{len(QUANTITIES) + 1}}}{{@{{}}l}}{{\emph{{{part.caption}}}}}"]]
+        for variant, name in part.rows.items():
             row = [cell_at(tidy, (part.name, variant, column)) for column in QUANTITIES]
             printed = [paper.get((part.name, variant, c), NOTHING) for c in QUANTITIES]
-            rows.append([label or escape(variant), *_texts(row, printed)])
+            rows.append([ragged(name or escape(variant)), *_texts(row, printed)])
         groups.append(rows if part.caption else rows[1:])
 
-    def place(cell: Any) -> str:
-        return f"{escape(cell.row)} {escape(cell.column)}"
+    def row_of(cell: Any) -> tuple[str, str]:
+        own = spec["subtables"][cell.subtable]
+        return f"{block(own, '')}:", label(own["rows"], cell.row)
+
+    def place(cell: Any) -> tuple[str, str]:
+        where, row = row_of(cell)
+        return f"{where} {row},", statistic(cell.column)
 
     not_run = frame[frame["verdict"] == NOT_RUN]
     notes = [
@@ -66,9 +82,9 @@ def render_statistics(
             "differs."
         ),
         *verdict_notes(frame[frame["published_mean"].notna()], place, EXACT_RULE),
-        *not_run_notes(not_run, lambda cell: escape(cell.row)),
+        *not_run_notes(not_run, row_of),
     ]
-    blocks = [blocks_beside([("", tabular("", labels, groups))])]
+    blocks = [blocks_beside([("", tabular(_HEADER, _LABELS, groups, _COLUMNS))])]
     return assemble(frame, spec, blocks, notes, quick, "statistics files")
 
 
@@ -99,7 +115,7 @@ def _text(cell: Any, printed: Published) -> str:
         return text + r"$^\ast$"
     if TRUNCATED in cell.note:
         text += r"$^\dagger$"
-    return f"{text} {published}".rstrip()
+    return stacked(text, published)
 
 
 def _number(value: float, digits: int | None) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
 from string import ascii_lowercase
 from typing import Any
 
@@ -14,14 +16,40 @@ from flode.reporting.published import DISAGREE, disagreement
 from flode.reporting.typeset import escape
 from flode.reporting.verdicts import NOT_RUN, QUICK_RULE, QUICK_RUN, REPRODUCED
 
-#: Names a cell of a tidy table in a sentence (LaTeX).
-Place = Callable[[Any], str]
+#: Places that were not run, named at most.
+MAX_NOT_RUN = 40
+
+#: Names a cell of a tidy table in a sentence (LaTeX): where it is, which cells may share, and what.
+Place = Callable[[Any], tuple[str, str]]
+
+#: Places, by what they share.
+Places = dict[str, dict[str, None]]
 
 
 def by_column(layout: Layout) -> Place:
-    """Names a cell by the block's letter and the column's name."""
-    letters = dict(zip([block.name for block in layout.subtables], ascii_lowercase, strict=False))
-    return lambda cell: f"({letters[cell.subtable]}) {escape(cell.column)}"
+    """Names a cell by the block's letter and the column."""
+    letters, labels = _letters(layout), _labels(layout)
+    return lambda cell: (f"({letters[cell.subtable]})", labels[cell.subtable, cell.column])
+
+
+def by_row(layout: Layout) -> Place:
+    """Names a cell by the row, beside the block's letter and the column."""
+    letters, labels = _letters(layout), _labels(layout)
+    return lambda cell: (
+        f"({letters[cell.subtable]}) {labels[cell.subtable, cell.column]}:", escape(cell.row)
+    )  # fmt: skip
+
+
+def _letters(layout: Layout) -> dict[str, str]:
+    return dict(zip([block.name for block in layout.subtables], ascii_lowercase, strict=False))
+
+
+def _labels(layout: Layout) -> dict[tuple[str, str], str]:
+    return {
+        (block.name, column.name): column.label or escape(column.name)
+        for block in layout.subtables
+        for column in block.columns
+    }
 
 
 def over_splits(frame: pd.DataFrame) -> str:
@@ -44,17 +72,20 @@ def standard_error_note(published: pd.DataFrame) -> str:
 
 
 def not_run_notes(frame: pd.DataFrame, place: Place) -> list[str]:
-    """One sentence a reason, naming the places of the cells that were not run."""
+    """One sentence a reason, naming the places of the cells that were not run; of many the first,
+    as the cells themselves say it too."""
     # The reason stands last, after remarks on the published value.
     reasons = _places(frame[frame["verdict"] == NOT_RUN], place, lambda c: c.note.split("; ")[-1])
     return [
-        f"Not run: {', '.join(places)}: {escape(reason)}." for reason, places in reasons.items()
+        f"Not run ({escape(reason)}): {_listed(places, MAX_NOT_RUN)}."
+        for reason, places in reasons.items()
     ]
 
 
-def verdict_notes(frame: pd.DataFrame, place: Place, rule: str) -> list[str]:
-    """Verdicts on the measured cells of a frame, and their rule; those that are no success name
-    their cells, and what the paper says where it disagrees with itself is quoted."""
+def verdict_notes(frame: pd.DataFrame, place: Place, rule: str, of: str = "") -> list[str]:
+    """Verdicts on the measured cells of a frame, ``of`` whose they are, and their rule; those that
+    are no success name their cells, and what the paper says where it disagrees with itself is
+    quoted."""
     judged = frame[(frame["verdict"] != "") & (frame["verdict"] != NOT_RUN)]
     found = _places(judged, place, lambda cell: cell.verdict)
     if not found:
@@ -63,20 +94,32 @@ def verdict_notes(frame: pd.DataFrame, place: Place, rule: str) -> list[str]:
         return [escape(QUICK_RULE) + "."]
     counts = []
     for verdict, places in sorted(found.items(), key=lambda item: item[0] != REPRODUCED):
-        cells = "" if verdict == REPRODUCED else f" [{', '.join(places)}]"
-        counts.append(f"{len(places)} {verdict}{cells}")
+        cells = "" if verdict == REPRODUCED else f" [{_listed(places)}]"
+        counts.append(f"{sum(map(len, places.values()))} {verdict}{cells}")
     twice = judged[judged["verdict"] == DISAGREE]
     remarks = _places(twice, place, lambda cell: disagreement(cell.note))
     return [
-        f"Verdicts: {', '.join(counts)}.",
-        *(f"In the paper, {', '.join(at)}: {escape(remark)}." for remark, at in remarks.items()),
+        f"Verdicts{' on ' if of else ''}{of}: {', '.join(counts)}.",
+        *(f"In the paper, {_listed(at)}: {escape(remark)}." for remark, at in remarks.items()),
         escape(rule) + ".",
     ]
 
 
-def _places(frame: pd.DataFrame, place: Place, key: Place) -> dict[str, list[str]]:
+def _places(frame: pd.DataFrame, place: Place, key: Callable[[Any], str]) -> dict[str, Places]:
     """The places of cells with the same key, each once, in the order of the table."""
-    found: dict[str, dict[str, None]] = {}
+    found: dict[str, Places] = {}
     for cell in frame.itertuples(index=False):
-        found.setdefault(key(cell), {})[place(cell)] = None
-    return {one: list(places) for one, places in found.items()}
+        where, what = place(cell)
+        found.setdefault(key(cell), {}).setdefault(where, {})[what] = None
+    return found
+
+
+def _listed(places: Places, most: int | None = None) -> str:
+    """``(a) Film, Cora; (b) Film``; at ``most`` so many places, and how many more there are."""
+    pairs = [(where, name) for where, names in places.items() for name in names]
+    texts = [
+        f"{where} {', '.join(name for _, name in own)}".rstrip()
+        for where, own in groupby(pairs[:most], key=itemgetter(0))
+    ]
+    more = len(pairs) - len(pairs[:most])
+    return "; ".join(texts) + (f"; and {more} more" if more else "")

@@ -8,14 +8,16 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.captions import readable
 from flode.experiments.checks import FLODE
 from flode.reporting.ablation import AS_PUBLISHED
 from flode.reporting.fragments import assemble
+from flode.reporting.places import cell_words
 from flode.reporting.plain import Digits, digits_of, places_among, places_of, spread_places
 from flode.reporting.published import NOT_IN_PAPER
 from flode.reporting.tables import LEARNED
 from flode.reporting.tidy import Reasons, read_table
-from flode.reporting.typeset import blocks_beside, escape, fixed, tabular
+from flode.reporting.typeset import blocks_beside, escape, fixed, ragged, tabular
 from flode.reporting.verdicts import (
     EXACT_RULE,
     HIGHER,
@@ -30,6 +32,9 @@ from flode.reporting.verdicts import (
 
 #: Numbers that do not reproduce, listed at most; the CSV has all.
 MAX_LISTED = 40
+
+#: A number's place, what was measured, what is published, the verdict.
+_COLUMNS = r"p{0.55\linewidth} c c c"
 
 
 def _judged(kind: str, frame: pd.DataFrame) -> pd.Series:
@@ -92,8 +97,9 @@ def reproduction_table(
 def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = False) -> str:
     """How many numbers of each table have which verdict, and which were not reproduced."""
     verdicts = verdict_order(frame)
+    layouts = spec.get("layouts", {})
     rows = [
-        [escape(table), *verdict_counts(own, verdicts)]
+        [_title(layouts, table), *verdict_counts(own, verdicts)]
         for table, own in frame.groupby("table", sort=False)
     ]
     total = [["all", *verdict_counts(frame, verdicts)]]
@@ -101,10 +107,9 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
     blocks = [blocks_beside([("(a) Verdicts on the published numbers.", counts)])]
     missed = frame[frame["verdict"].isin([HIGHER, LOWER])]
     if len(missed):
-        digits, cells = digits_of(frame), missed.head(MAX_LISTED).itertuples(index=False)
-        listed = [_missed(cell, digits) for cell in cells]
-        labels = ("number", "measured", "published", "verdict")
-        text = tabular("", labels, [listed])
+        labels = ("measured", "published", "verdict")
+        listed = _listed(missed.head(MAX_LISTED), spec, digits_of(frame))
+        text = tabular("", labels, listed, _COLUMNS)
         blocks.append(blocks_beside([("(b) Numbers that were not reproduced.", text)]))
     measured = frame[frame["verdict"] != NOT_RUN]
     judged = [
@@ -121,7 +126,8 @@ def render_reproduction(frame: pd.DataFrame, spec: Mapping[str, Any], quick: boo
     ]
     notes = unjudged if quick else judged
     if left_out := [table for table in spec["tables"] if table not in set(frame["table"])]:
-        notes.append(f"No number comes from: {escape(', '.join(left_out))}.")
+        titles = "; ".join(_title(layouts, table) for table in left_out)
+        notes.append(f"No number comes from: {titles}.")
     if len(missed) > MAX_LISTED:
         notes.append(f"{len(missed) - MAX_LISTED} more in the CSV beside this file.")
     return assemble(frame, spec, blocks, notes, quick)
@@ -141,12 +147,29 @@ def verdict_counts(frame: pd.DataFrame, verdicts: Sequence[str]) -> list[str]:
     return [str(counts.get(verdict, 0)) for verdict in verdicts]
 
 
-def _missed(cell: Any, digits: Digits) -> list[str]:
-    place = f"{cell.subtable}, {cell.row}, {cell.column.removesuffix(AS_PUBLISHED)}"
+def _listed(missed: pd.DataFrame, spec: Mapping[str, Any], digits: Digits) -> list[list[list[str]]]:
+    """A group of rows for each table, below its title; a row a number."""
+    groups, layouts = [], spec.get("layouts", {})
+    for table, own in missed.groupby("table", sort=False):
+        title = rf"\multicolumn{{4}}{{@{{}}l}}{{\emph{{{_title(layouts, table)}}}}}"
+        subtables = layouts.get(table, {}).get("subtables", {})
+        rows = [
+            _missed(cell, spec["tables"][table], subtables, digits)
+            for cell in own.itertuples(index=False)
+        ]
+        groups.append([[title], *rows])
+    return groups
+
+
+def _missed(cell: Any, kind: str, subtables: Mapping[str, Any], digits: Digits) -> list[str]:
     own, published = places_among(cell)
     places, spread = places_of(cell, digits)
     texts = [
         own + fixed(cell.mean, cell.std, places, spread_places(cell.std, spread)),
         published + fixed(cell.published_mean, cell.published_std, places, spread),
     ]
-    return [escape(cell.table), escape(place), *texts, escape(cell.verdict)]
+    return [ragged(cell_words(kind, subtables, cell)), *texts, escape(cell.verdict)]
+
+
+def _title(layouts: Mapping[str, Any], table: str) -> str:
+    return layouts.get(table, {}).get("title") or escape(readable(table))

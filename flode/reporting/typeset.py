@@ -17,6 +17,12 @@ PREAMBLE = r"""\providecommand{\first}[1]{\textcolor{green!40!black}{\textbf{#1}
 \providecommand{\flodequick}[1]{\textcolor{red}{\textbf{#1}}}
 \providecommand{\flodepublished}[1]{\textcolor{black!60}{#1}}"""
 
+#: Lines of notes may be set loosely, as long formulas are not broken.
+_NOTES = r"\scriptsize\emergencystretch=3em"
+
+#: Between tabulars that stand side by side.
+_GAP = r"\hspace{14pt minus 8pt}"
+
 QUICK_STAMP = "Quick run: not the paper's graphs and protocol"
 
 _SPECIAL = {
@@ -101,7 +107,7 @@ def tabular(
     header: str | Sequence[tuple[str, int]],
     labels: Sequence[str],
     groups: Sequence[Sequence[Sequence[str]]],
-    left: int = 1,
+    columns: str = "",
 ) -> str:
     """One tabular: the header spans the columns, and a rule stands between groups of rows.
 
@@ -109,10 +115,10 @@ def tabular(
         header: LaTeX over all columns, may be empty; or pieces and how many columns each spans.
         labels: one a column.
         groups: groups of rows of cells, each row one cell longer than ``labels`` (its name first).
-        left: columns that are set flush left, that of the names included.
+        columns: of LaTeX, by default names flush left and all others centred.
     """
     count = len(labels)
-    columns = f"{'l ' * left}*{{{count + 1 - left}}}{{c}}"
+    columns = columns or f"l *{{{count}}}{{c}}"
     lines = [rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule"]
     spans = [(header, count)] if isinstance(header, str) else header
     if header:
@@ -134,20 +140,24 @@ def tabular(
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
+def ragged(text: str) -> str:
+    """A cell of a column of text, but for the last column: words keep their distance."""
+    return rf"\raggedright {text}"
+
+
 def blocks_beside(parts: Sequence[tuple[str, str]]) -> str:
-    """Tabulars side by side, each under its caption (LaTeX, may be empty)."""
+    """Tabulars side by side where the line has room for them, else one below the other, each under
+    its caption (LaTeX, may be empty). LaTeX warns of one that is wider than the line."""
     if len(parts) == 1:
         caption, text = parts[0]
-        above = rf"{caption}\par\vspace{{2pt}}" + "\n" if caption else ""
-    else:
-        above = ""
-        boxes = (
-            "\\begin{tabular}[t]{@{}c@{}}\n" + rf"{caption} \\[2pt]" + f"\n{part}\n\\end{{tabular}}"
-            for caption, part in parts
-        )
-        text = "\\hspace{14pt}%\n".join(boxes)
-    # A box as wide as the line: what is wider hangs over both margins alike.
-    return above + r"\makebox[\linewidth][c]{%" + f"\n{text}}}"
+        return (rf"{caption}\par\vspace{{2pt}}" + "\n" if caption else "") + text
+    boxes = (
+        "\\begin{tabular}[t]{@{}c@{}}\n" + rf"{caption} \\[2pt]" + f"\n{part}\n\\end{{tabular}}"
+        for caption, part in parts
+    )
+    text = f"{_GAP}%\n".join(boxes)
+    # TeX breaks the line in a gap; the penalty makes it narrow the gaps before it does.
+    return r"{\nointerlineskip\linepenalty=1000 \lineskip=8pt%" + f"\n{text}\\par}}"
 
 
 def table(
@@ -179,7 +189,7 @@ def table(
     lines.append("\n\\par\\vspace{8pt}\n".join(blocks))
     if notes:
         text = "\n".join(notes)
-        lines.append(f"\\par\\vspace{{4pt}}\n\\parbox{{\\linewidth}}{{\\scriptsize\n{text}}}")
+        lines.append(f"\\par\\vspace{{4pt}}\n\\parbox{{\\linewidth}}{{{_NOTES}\n{text}}}")
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 

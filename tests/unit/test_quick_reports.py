@@ -137,7 +137,7 @@ def test_claims_of_a_quick_run_are_not_judged(tmp_path):
     assert frame["verdict"].tolist() == [QUICK_RUN, QUICK_RUN, "not run"]
     assert frame["note"].iloc[2].startswith("the quick run has no FLODE / 0.7")
     tex = out[1].read_text()
-    assert f"& 3 & {QUICK_RUN}" in tex and "holds" not in tex and "fails" not in tex
+    assert f" 3 & {QUICK_RUN}" in tex and "holds" not in tex and "fails" not in tex
     assert claim_verdict(["not run", QUICK_RUN]) == QUICK_RUN
     # Of a full run, a row that is not there is a mistake.
     with pytest.raises(ValueError, match="0 rows of t have"):

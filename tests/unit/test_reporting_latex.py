@@ -1,7 +1,5 @@
 import copy
 import re
-import shutil
-import subprocess
 from decimal import Decimal
 
 import pandas as pd
@@ -18,7 +16,15 @@ from flode.reporting.tables import (
     read_table,
     write_table,
 )
-from flode.reporting.typeset import escape, fixed, ranks, scientific
+from flode.reporting.typeset import (
+    blocks_beside,
+    escape,
+    fixed,
+    ranks,
+    scientific,
+    table,
+    tabular,
+)
 from tests.configuration import catalogue
 from tests.unit.reporting_samples import (
     HYPERPARAMETER_SPEC,
@@ -28,6 +34,7 @@ from tests.unit.reporting_samples import (
     run_content,
     write_run,
 )
+from tests.unit.typesetting import fits, latex_log
 
 STAMP = "Quick run: not the paper's graphs and protocol"
 
@@ -107,12 +114,12 @@ def test_not_run_and_what_the_paper_prints_in_place_of_a_number(frame):
     assert row(tex, 0, "measured")[1] == r"\emph{not run}"
     assert row(tex, 0, "MagNet")[1] == "OOM"
     assert row(tex, 0, "published")[1] == r"\flodepublished{97.5$\pm$0.2}"
-    assert "Not run: (a) 0.05: no run of a0.05, configuration default." in tex
+    assert "Not run (no run of a0.05, configuration default): (a) 0.05." in tex
 
 
 def test_verdicts_and_their_rule(frame):
     tex = render_comparison(frame, SPEC, published())
-    assert "Verdicts: 1 reproduced, 1 higher [(b) 0.2]." in tex
+    assert "Verdicts: 1 reproduced, 1 higher [(b) $.2$]." in tex
     assert r"Reproduced: the 95 \% Welch interval" in tex
     nothing = comparison_table("demo", SPEC, published(), {})
     assert "Verdicts" not in render_comparison(nothing, SPEC, published())
@@ -284,7 +291,6 @@ def test_no_name_of_the_configuration_has_letters_that_cannot_be_printed():
     assert [name for name in names(tables) if "?" in escape(name) and "?" not in name] == []
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_it_compiles_with_booktabs_multirow_and_xcolor(frame, hyperparameters, tmp_path):
     note = {"note": "remark; 50% of α_β & <√5> \\ #{~^"}
     (tmp_path / "first.tex").write_text(
@@ -295,16 +301,33 @@ def test_it_compiles_with_booktabs_multirow_and_xcolor(frame, hyperparameters, t
         render_hyperparameters(hyperparameters, HYPERPARAMETER_SPEC, published(HYPERPARAMETERS)),
         encoding="utf-8",
     )
-    (tmp_path / "main.tex").write_text(
-        r"\documentclass{article}\usepackage{booktabs,xcolor}"
-        r"\IfFileExists{multirow.sty}{\usepackage{multirow}}{}"
-        r"\begin{document}\listoftables\input{first}\input{second}\end{document}"
+    fits(tmp_path, "first", "second")
+
+
+def block_of(columns):
+    """A block as a table has it, of cells as wide as a mean and its spread."""
+    labels = [f"column {k}" for k in range(columns)]
+    return "(a) Some.", tabular("", labels, [[["row", *[r"77.74$\pm$1.36"] * columns]]])
+
+
+@pytest.mark.parametrize(("columns", "lines"), [((2, 3), 1), ((3, 4), 1), ((4, 5), 2)])
+def test_blocks_stand_beside_each_other_where_there_is_room(columns, lines, tmp_path):
+    block = blocks_beside([block_of(count) for count in columns])
+    (tmp_path / "wide.tex").write_text(
+        r"\centering\scriptsize\setlength{\tabcolsep}{2pt}\newbox\block"
+        r"\setbox\block\vbox{" + block + r"}\typeout{as high as \the\dimexpr\ht\block+\dp\block}"
+        r"\setbox\block\vbox{" + blocks_beside([block_of(2)] * 2) + r"}"
+        r"\typeout{one line \the\dimexpr\ht\block+\dp\block}\box\block"
     )
-    for _ in range(2):  # the second run reads the list of tables
-        done = subprocess.run(
-            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"],
-            cwd=tmp_path, capture_output=True, check=False,
-        )  # fmt: skip
-        log = done.stdout.decode(errors="replace")
-        assert done.returncode == 0, log[-2000:]
+    log = latex_log(tmp_path, ["wide"])
+    height, line = (
+        float(re.search(rf"{words} ([\d.]+)pt", log)[1]) for words in ("as high as", "one line")
+    )
+    assert round(height / line) == lines
     assert "Overfull" not in log
+
+
+def test_a_table_that_is_too_wide_is_not_hidden(tmp_path):
+    text = table("", "", "", [blocks_beside([block_of(12)])], [], quick=False)
+    (tmp_path / "wide.tex").write_text(text)
+    assert "Overfull" in latex_log(tmp_path, ["wide"])

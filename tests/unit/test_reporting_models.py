@@ -89,9 +89,24 @@ def test_the_typeset_table_ranks_what_was_measured(runs):
     # Nothing is won against a model that was not run.
     assert row(tex, 1, "Mine (measured)") == [r"96.5$\pm$0.5"]
     assert row(tex, 1, "MagNet (measured)") == [r"\emph{not run}"]
-    assert "Published numbers of measured models}, in grey, are not ranked" in tex
-    assert "Not run: (b) 0.2: no run of b0.2, configuration model=magnet." in tex
-    assert "Verdicts: 1 reproduced, 1 higher [(b) 0.2]." in tex
+    assert "what the paper prints for a measured model, not ranked" in tex
+    assert "Not run (no run of b0.2, configuration model=magnet): (b) $.2$: MagNet." in tex
+    assert "Verdicts on FLODE: 1 reproduced, 1 higher [(b) $.2$]." in tex
+
+
+def test_the_notes_say_what_is_marked_and_which_columns_are_not(runs):
+    frame = comparison_table("demo", WITH_MODELS, published(), runs)
+    tex = render_comparison(frame, WITH_MODELS, published())
+    marks = r"\first{1st}, \second{2nd}, \third{3rd} of measured models"
+    assert rf"{marks} and the other, published baselines, by their printed means" in tex
+    assert "A column in which one of these models was not run is left unmarked." in tex
+    # Neither where all were run and no other row is there.
+    flow = {"columns": {"0.2": SPEC["subtables"]["flow"]["columns"]["0.2"]}}
+    alone = WITH_MODELS | {"rows": ["Mine", "FLODE"], "subtables": {"flow": flow}, "marked": 1}
+    alone["models"] = {"Mine": "model=mine"}
+    tex = render_comparison(comparison_table("demo", alone, published(), runs), alone, published())
+    assert r"Marked in each column: \first{1st} of measured models, by" in tex
+    assert "baselines" not in tex and "unmarked" not in tex
 
 
 @pytest.mark.parametrize("stamped", ["configuration", "run"])

@@ -144,7 +144,7 @@ def test_a_column_without_runs_ranks_the_baselines(tmp_path):
     tex = tex_of(frame)
     assert r"\emph{not run}\\{}\flodepublished{[81.5$\pm$0.9]}" in tex
     assert "Where FLODE was not run, the baselines are ranked alone." in tex
-    assert "Not run: (a) Cora: no file, see data." in tex
+    assert "Not run (no file, see data): (a) Cora." in tex
 
 
 def test_the_papers_shape(tmp_path):

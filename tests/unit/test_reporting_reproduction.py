@@ -1,16 +1,19 @@
 """The verdict on the paper: gathered from the tables, nothing left out, nothing counted twice."""
 
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from flode.experiments.validation import ConfigurationError
+from flode.reporting.places import cell_words
 from flode.reporting.published import decimals
-from flode.reporting.reproduction import reproduction_table
+from flode.reporting.reproduction import MAX_LISTED, reproduction_table
 from flode.reporting.stages import make_table
 from flode.reporting.tidy import COLUMNS, PRINTED, tidy_frame, write_table
 from tests.configuration import catalogue
+from tests.unit.typesetting import fits
 
 CATALOGUE = catalogue()
 
@@ -99,8 +102,68 @@ def test_the_summary_counts_verdicts_and_lists_what_was_not_reproduced(made):
     _, tex, _ = made
     assert r"all & 4 & 1 & 1 & 2 & 2 \\" in tex
     assert "4 of the 8 numbers that were measured are reproduced, of 10 published" in tex
-    assert r"s, exponent, Cora & 80$\pm$1 & 81$\pm$1 & higher" in tex
+    assert r"s: Cora, learned exponent $\alpha$ & 80$\pm$1 & 81$\pm$1 & higher" in tex
     assert "FLODE has the place that the paper gives it" in tex
+
+
+def test_numbers_that_were_not_reproduced_are_called_as_in_their_tables(tmp_path):
+    layouts = CATALOGUE.table_settings("reproduction")["spec"]["layouts"]
+    found = {
+        name: cell_words(kind, layouts[name]["subtables"], cell)
+        for name, (kind, cell) in {
+            "dsbm": ("comparison", {"subtable": "edge_density", "column": "0.08"}),
+            "node_classification": (
+                "ranking", {"subtable": "directed", "row": "3rd: FLODE", "column": "Film"},
+            ),
+            "ablation": (
+                "ablation",
+                {
+                    "subtable": "chameleon", "row": "D, heat, ode, standard",
+                    "column": "dirichlet energy, published layers", "metric": "dirichlet_energy",
+                },
+            ),
+            "frequency_dominance": (
+                "frequency_dominance",
+                {"subtable": "schroedinger", "row": "lambda_1_W", "column": "Cora"},
+            ),
+            "datasets": (
+                "datasets", {"subtable": "directed", "row": "film-directed", "column": "lambda_PF"},
+            ),
+        }.items()
+        for cell in [SimpleNamespace(**({"row": "FLODE"} | cell))]
+    }  # fmt: skip
+    assert found == {
+        "dsbm": r"Varying edge density: $\alpha^{\ast}$ 0.08",
+        "node_classification": "Directed graphs: Film",
+        "ablation": r"Chameleon: D\enspace $\mathbf{x}_{t+1} = \mathbf{x}_t - h \mathbf{L} "
+        r"\mathbf{x}_t \mathbf{W}$, energy",
+        "frequency_dominance": "Schrödinger's equation: "
+        r"$\mathrm{Re}\,\lambda_1(\mathbf{W})$, Cora",
+        "datasets": r"Directed graphs: Film, $\lambda_{\mathrm{PF}}$",
+    }
+
+
+def test_as_many_numbers_as_are_listed_fit_a_page(tmp_path):
+    layouts = CATALOGUE.table_settings("reproduction")["spec"]["layouts"]
+    tables = {
+        "dsbm": [record("dsbm", "FLODE", "0.08", "higher", subtable="edge_density")],
+        "ablation": [
+            record("ablation", row, f"{column}, published layers", "lower", subtable=name, **metric)
+            for name, subtable in layouts["ablation"]["subtables"].items()
+            for row in subtable["rows"]
+            for column, metric in (
+                ("test accuracy", {}), ("dirichlet energy", {"metric": "dirichlet_energy"}),
+            )
+        ],
+    }  # fmt: skip
+    files = [tmp_path / f"{name}.csv" for name in tables]
+    for file, records in zip(files, tables.values(), strict=True):
+        write_table(tidy_frame(records), file)
+    settings = CATALOGUE.table_settings("reproduction")
+    make_table("reproduction", settings, [], files, tmp_path / "r.csv", tmp_path / "r.tex")
+    text = (tmp_path / "r.tex").read_text(encoding="utf-8")
+    assert text.count(r"$\pm$1 & lower \\") == MAX_LISTED - 1 and "more in the CSV" in text
+    fits(tmp_path, "r")
 
 
 def test_a_rankings_numbers_of_flode_are_those_of_its_places():
@@ -142,6 +205,6 @@ def test_the_summary_names_its_tables_and_those_that_are_missing(made, tmp_path)
     settings = CATALOGUE.table_settings("reproduction")
     out = (tmp_path / "r.csv", tmp_path / "r.tex")
     make_table("reproduction", settings, [], files[1:], *out)
-    assert "No number comes from: dsbm." in out[1].read_text()
+    assert "No number comes from: DSBM graphs." in out[1].read_text()
     with pytest.raises(ValueError, match="none of its tables is there"):
         make_table("reproduction", settings, [], [], *out)

@@ -1,8 +1,6 @@
 """Tables and figures of runs that a study gathers: ablation, frequency dominance, depth, ranks."""
 
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +26,7 @@ from flode.spectral import factorize, sna
 from tests.configuration import ROOT, catalogue
 from tests.unit.reporting_samples import run_content, write_run
 from tests.unit.test_reporting_statistics import report
+from tests.unit.typesetting import fits
 
 LAMBDA_1 = -0.9
 CATALOGUE = catalogue()
@@ -137,9 +136,22 @@ def test_a_row_with_a_candidate_that_was_not_run_is_not_run(ablation, tmp_path):
     assert row.loc["layers", "verdict"] == "not run"
     assert "a job failed" in row.loc["layers", "note"]
     assert row.loc["test accuracy, published layers", "mean"] == pytest.approx(75.2)  # five
-    assert "a job failed" in (tmp_path / "a.tex").read_text()
+    tex = (tmp_path / "a.tex").read_text()
+    assert r"Not run (a job failed): (c) layers chosen by validation: U\enspace $\mathbf{x}" in tex
     other = row_of(frame, "citeseer", "U, schroedinger, ode, standard")
     assert other.loc["layers", "mean"] == 5
+
+
+def test_a_block_that_was_not_run_at_all_is_named_as_one(ablation, tmp_path):
+    *_, files, settings = ablation
+    of_citeseer = [key for key in load_runs(files) if key[0] == "citeseer"]
+    left = [file for key, runs in load_runs(files).items() if key not in of_citeseer
+            for file in runs.files]  # fmt: skip
+    outputs = (tmp_path / "a.csv", tmp_path / "a.tex")
+    paper, reasons = settings["spec"]["published"], dict.fromkeys(of_citeseer, "not trained yet")
+    make_table("ablation", settings, paper, left, *outputs, reasons)
+    blocks = "(c) layers chosen by validation: all; (c) layers as published: all"
+    assert f"Not run (not trained yet): {blocks}." in outputs[1].read_text()
 
 
 def test_the_ablation_is_typeset_with_two_marks_a_block(ablation):
@@ -149,23 +161,7 @@ def test_the_ablation_is_typeset_with_two_marks_a_block(ablation):
     assert body.count(r"\first{") >= 8 and r"\third{" not in body
     assert r"\flodepublished{77.79$\pm$1.42}" in body
     assert "directed, heterophilic" in tex
-    compiles(ablation[1])
-
-
-def compiles(path):
-    latex = shutil.which("pdflatex")
-    if latex is None:
-        pytest.skip("pdflatex is not installed")
-    document = path.with_name("document.tex")
-    document.write_text(
-        r"\documentclass{article}\usepackage{booktabs,xcolor}\IfFileExists{multirow.sty}{\usepackage{multirow}}{}\begin{document}"
-        rf"\input{{{path.stem}}}\end{{document}}"
-    )
-    done = subprocess.run(
-        [latex, "-interaction=nonstopmode", "-halt-on-error", document.name],
-        cwd=path.parent, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:]
+    fits(ablation[1].parent, ablation[1].stem)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +282,7 @@ def test_the_table_of_frequency_dominance(tmp_path):
     assert have["graph", "lambda_1", "Pubmed"].verdict == "not run"
     assert have["schroedinger", "FD", "Pubmed"].verdict == "not run"
     assert "no raw file" in have["schroedinger", "FD", "Pubmed"].note
-    compiles(tex)
+    fits(tmp_path, tex.stem)
 
 
 # Series ------------------------------------------------------------------------------------------

@@ -293,7 +293,7 @@ def test_another_csv_is_refused(tmp_path):
 def test_neither_torch_nor_snakemake_is_imported():
     modules = (
         "figures", "fragments", "latex", "latex_ranking", "latex_statistics", "layout", "notes",
-        "published", "ranking", "records", "stages", "statistics", "tables", "tidy",
+        "places", "published", "ranking", "records", "stages", "statistics", "tables", "tidy",
         "typeset", "verdicts",
     )  # fmt: skip
     code = "".join(f"import flode.reporting.{module}\n" for module in modules)

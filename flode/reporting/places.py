@@ -1,0 +1,91 @@
+"""What a reader of the paper calls the cells of a table, which have keys: LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flode.experiments.captions import readable
+from flode.reporting.statistics import QUANTITIES
+from flode.reporting.typeset import escape
+
+_HYPERPARAMETERS = {
+    "num_layers": "layers",
+    "exponent": r"learned exponent $\alpha$",
+    "step_size": r"learned step size $\mathrm{Re}\,h$",
+    "dirichlet_energy": "Dirichlet energy",
+}
+
+_SPECTRA = {
+    "lambda_1": r"$\lambda_1(\mathbf{L})$",
+    "exponent": r"$\alpha$",
+    "lambda_1_W": r"$\lambda_1(\mathbf{W})$",
+    "lambda_K_W": r"$\lambda_K(\mathbf{W})$",
+    "FD": "FD",
+    "FD_trained": "FD as trained",
+    "predicted_high": r"HFD predicted (\%)",
+    "observed_high": r"HFD observed (\%)",
+}
+
+_METRICS = {"accuracy": "accuracy", "dirichlet_energy": "energy", "num_layers": "layers"}
+
+
+def hyperparameter(row: str) -> str:
+    """A row of a table of hyperparameters."""
+    return _HYPERPARAMETERS.get(row, escape(readable(row)))
+
+
+def spectrum(subtable: str, row: str) -> str:
+    """A row of a table of frequency dominance; W of Schrödinger's equation is complex."""
+    label = _SPECTRA[row]
+    if subtable == "schroedinger" and row.endswith("_W"):
+        label = label.replace("$", r"$\mathrm{Re}\,", 1)
+    return label
+
+
+def statistic(column: str) -> str:
+    """A column of a table of graphs."""
+    label = QUANTITIES[column].label
+    return label if label.startswith("$") else escape(column)
+
+
+def option(cell: Any) -> str:
+    """A number of an ablation's row."""
+    return _METRICS[cell.metric]
+
+
+def block(subtable: Mapping[str, Any], name: str) -> str:
+    """A subtable: what its caption says before the first bracket."""
+    caption = subtable.get("caption", "").partition(" (")[0].rstrip(".")
+    return caption or escape(readable(name))
+
+
+def label(entries: Mapping[str, Any], name: str) -> str:
+    """A column or row by its label in the configuration."""
+    return (entries.get(name) or {}).get("label") or escape(name)
+
+
+def cell_words(kind: str, subtables: Mapping[str, Any], cell: Any) -> str:
+    """Where a number of FLODE stands in a table of a kind: ``Directed graphs: Film``.
+
+    Args:
+        kind: the table's.
+        subtables: of its specification.
+        cell: of its tidy table.
+    """
+    own = subtables.get(cell.subtable, {})
+    columns, rows = own.get("columns", {}), own.get("rows", {})
+    column = label(columns, cell.column)
+    if own.get("header", "").startswith("$"):  # the symbol of what the columns are values of
+        column = f"{own['header']} {column}"
+    if kind == "hyperparameters":
+        words = f"{column}, {hyperparameter(cell.row)}"
+    elif kind == "ablation":
+        words = f"{label(rows, cell.row)}, {option(cell)}"
+    elif kind == "frequency_dominance":
+        words = f"{spectrum(cell.subtable, cell.row)}, {column}"
+    elif kind == "datasets":
+        words = f"{label(rows, cell.row)}, {statistic(cell.column)}"
+    else:  # of a ranking, the place stands before the number
+        words = column
+    return f"{block(own, cell.subtable)}: {words}"
