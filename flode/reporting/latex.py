@@ -112,7 +112,7 @@ def _models_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
             "equal means share a rank."
         )
         if (frame["verdict"].eq(NOT_RUN) & frame["row"].isin(measured - {FLODE})).any():
-            notes.append("A column in which one of these models was not run is left unmarked.")
+            notes.append("A column in which one other than FLODE was not run is left unmarked.")
     grey = r"\flodepublished{In grey}: what the paper prints for a measured model, not ranked."
     return [*notes, grey]
 
