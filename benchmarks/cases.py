@@ -87,10 +87,8 @@ def sweeps(quick: bool = False) -> list[Case]:
         ranks, tall = (250, 500, 1000, 2000), 2000
         channels, splits = (16, 32, 64, 128, 256), (1, 2, 5, 10)
     no_powers = tuple(entry for entry in ALL if entry.path != "powers")
-    cases = [
-        replace(base, name="layers", layers=t, entries=ALL if t <= MAX_COLUMNS_LAYERS else no_powers)
-        for t in layers
-    ]
+    entries = {t: ALL if t <= MAX_COLUMNS_LAYERS else no_powers for t in layers}
+    cases = [replace(base, name="layers", layers=t, entries=entries[t]) for t in layers]
     cases += [replace(base, name="nodes", nodes=n) for n in nodes]
     cases += [replace(base, name="rank", nodes=tall, rank=r, cut=True) for r in ranks]
     cases += [replace(base, name="channels", channels=k) for k in channels]

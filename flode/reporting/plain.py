@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import floor, log10
 from typing import Any
 
 import pandas as pd
 
+from flode.reporting.typeset import spread_places
 from flode.reporting.verdicts import NOT_RUN
 
 #: Digits after the point, by table, subtable and metric.
@@ -36,11 +36,6 @@ def places_of(cell: Any, digits: Digits) -> tuple[int, int]:
     usual = digits.get((cell.table, cell.subtable, cell.metric), default)
     mean = usual if pd.isna(cell.decimals) else int(cell.decimals)
     return mean, mean if pd.isna(cell.error_decimals) else int(cell.error_decimals)
-
-
-def spread_places(std: float, places: int) -> int:
-    """As many digits after the point, or as a ± that is not 0 needs not to look like it."""
-    return places if pd.isna(std) or std <= 0 else max(places, -floor(log10(std)))
 
 
 def measured_text(cell: Any, digits: Digits) -> str:

@@ -13,7 +13,7 @@ from flode.experiments.checks import FLODE
 from flode.reporting.ablation import AS_PUBLISHED
 from flode.reporting.fragments import assemble
 from flode.reporting.places import cell_words
-from flode.reporting.plain import Digits, digits_of, places_among, places_of, spread_places
+from flode.reporting.plain import Digits, digits_of, places_among, places_of
 from flode.reporting.published import NOT_IN_PAPER
 from flode.reporting.tables import LEARNED
 from flode.reporting.tidy import Reasons, read_table
@@ -165,7 +165,7 @@ def _missed(cell: Any, kind: str, subtables: Mapping[str, Any], digits: Digits) 
     own, published = places_among(cell)
     places, spread = places_of(cell, digits)
     texts = [
-        own + fixed(cell.mean, cell.std, places, spread_places(cell.std, spread)),
+        own + fixed(cell.mean, cell.std, places, spread),
         published + fixed(cell.published_mean, cell.published_std, places, spread),
     ]
     return [ragged(cell_words(kind, subtables, cell)), *texts, escape(cell.verdict)]

@@ -58,11 +58,20 @@ def _escaped(char: str) -> str:
     return rf"$\{name}$" if name.isalpha() and name not in _NO_COMMAND else "?"
 
 
+def spread_places(std: float, places: int) -> int:
+    """As many digits after the point, or one or two more, where a ± that is not 0 needs them not to
+    look like it."""
+    first = -math.floor(math.log10(std)) if std > 0 else 0
+    return first if places < first <= places + 2 else places
+
+
 def fixed(mean: float, std: float | None, decimals: int, std_decimals: int) -> str:
     """``99.3±0.1`` with given digits, in text mode so that a mark's weight or slant shows; without
     ± where ``std`` is None or nan, as tidy tables have it."""
     text = _signed(f"{mean:.{decimals}f}")
-    return text if std is None or math.isnan(std) else rf"{text}$\pm${std:.{std_decimals}f}"
+    if std is None or math.isnan(std):
+        return text
+    return rf"{text}$\pm${std:.{spread_places(std, std_decimals)}f}"
 
 
 def scientific(value: float) -> str:
