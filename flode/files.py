@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+#: What to do about a damaged file that a job wrote.
+MADE_AGAIN = "delete it to have it made again"
+
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
@@ -80,6 +83,4 @@ def naming_damage(path: str | Path, what: str) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except Exception as error:  # zlib, zipfile, numpy and safetensors each raise their own
-        raise ValueError(
-            f"{path}: damaged, or {what} ({error}); delete it to have it made again"
-        ) from error
+        raise ValueError(f"{path}: damaged, or {what} ({error}); {MADE_AGAIN}") from error

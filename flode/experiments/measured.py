@@ -28,7 +28,7 @@ from flode.experiments.runfiles import (
 )
 from flode.experiments.validation import ConfigurationError
 from flode.files import write_text_atomic
-from flode.jsonfiles import read_json
+from flode.jsonfiles import RESTORE, read_json
 
 logger = logging.getLogger("flode.measured")
 
@@ -135,7 +135,7 @@ def take_statistics(file: str, output: str | Path) -> None:
     Raises:
         ValueError: a damaged file, named.
     """
-    _save_json({**read_json(file), TAKEN: [file]}, output)
+    _save_json({**read_json(file, RESTORE), TAKEN: [file]}, output)
     logger.info("taken from %s", file)
 
 
@@ -151,7 +151,7 @@ def take_run(files: Sequence[str], splits: Iterable[int], output: str | Path) ->
         ValueError: a damaged file, named.
     """
     records: dict[int, tuple[Mapping, Mapping]] = {}
-    documents = [read_run(path) for path in files]
+    documents = [read_run(path, RESTORE) for path in files]
     for document in documents:
         for record in document["records"]:
             facts = _facts(document) | _facts(record)
@@ -247,7 +247,7 @@ def _collect_statistics(catalogue: Catalogue, variant: str, folder: str | Path) 
     settings, copy = catalogue.statistics_settings(variant), Path(folder, variant, STATISTICS)
     if settings.get("generated", False):
         return False
-    there = _statistics(copy, settings)
+    there = _statistics(copy, settings, RESTORE)
     if there is not None and _is_committed(there):
         return False
     own = _statistics(path := catalogue.statistics_file(variant), settings)
@@ -257,11 +257,11 @@ def _collect_statistics(catalogue: Catalogue, variant: str, folder: str | Path) 
     return True
 
 
-def _statistics(path: str | Path, settings: Mapping) -> dict | None:
+def _statistics(path: str | Path, settings: Mapping, remedy: str | None = None) -> dict | None:
     """Content of a statistics file; None where there is none, or one of other settings."""
     if not Path(path).is_file():
         return None
-    content = read_json(path)
+    content = read_json(path, remedy)
     same = all(key in content and content[key] == settings[key] for key in _STATISTICS_KEYS)
     return content if same else None
 
@@ -271,7 +271,8 @@ def _save_json(content: Mapping, path: str | Path) -> None:
 
 
 def _splits(path: Path) -> list[int]:
-    return [record["split"] for record in read_run(path)["records"]]
+    """Of a measured run."""
+    return [record["split"] for record in read_run(path, RESTORE)["records"]]
 
 
 def _made_here(path: Path) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flode.files import write_text_atomic
-from flode.jsonfiles import read_json, require
+from flode.jsonfiles import naming_remedy, read_json, require
 
 #: Layout of a run file.
 SCHEMA = 1
@@ -35,14 +35,24 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def read_run(path: str | Path) -> dict[str, Any]:
+def read_run(path: str | Path, remedy: str | None = None) -> dict[str, Any]:
     """The content of a run file.
+
+    Args:
+        path: the file.
+        remedy: what to do about a damaged file, see `naming_remedy`.
 
     Raises:
         ValueError: the file cannot be read or is not a run file of this schema; the message names
             it.
     """
-    content = read_json(path)
+    content = read_json(path, remedy)
+    with naming_remedy(path, remedy):
+        _check_content(path, content)
+    return content
+
+
+def _check_content(path: str | Path, content: Mapping[str, Any]) -> None:
     schema = content.get("schema")
     if schema != SCHEMA:
         raise ValueError(f"{path}: schema is {schema!r}; allowed: {SCHEMA}")
@@ -57,7 +67,6 @@ def read_run(path: str | Path) -> dict[str, Any]:
     for index, record in enumerate(content["records"]):
         _check_record(record, f"{path}: records[{index}]")
     _check_splits(Path(path), content)
-    return content
 
 
 def save_run(document: Mapping, path: str | Path) -> None:
@@ -171,8 +180,7 @@ def _check_name(path: Path, content: Mapping[str, Any]) -> None:
     for key, expected in zip(("configuration", "variant"), path.parts[-2:-4:-1], strict=True):
         if content[key] != expected:
             raise ValueError(
-                f"{path}: {key} is {content[key]!r}, but the file's path says {expected!r}; delete"
-                " the file to have it made again"
+                f"{path}: {key} is {content[key]!r}, but the file's path says {expected!r}"
             )
 
 
@@ -185,7 +193,7 @@ def _check_splits(path: Path, content: Mapping[str, Any]) -> None:
     if _NAME.fullmatch(path.name) and found != list(split_range(path)):
         raise ValueError(
             f"{path}: records has splits {', '.join(map(str, found))}, not those that the file's"
-            " name says; delete the file to have it made again"
+            " name says"
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from flode.datasets.build import graph_statistics
 from flode.datasets.graph import Graph
 from flode.experiments.provenance import commit, versions
+from flode.files import MADE_AGAIN
 from flode.spectral import Factors, perron_eigenvalue, smallest_eigenvalue, sna
 
 _COUNTED = ("nodes", "edges", "directed_edges", "self_loops", "features", "classes", "homophily")
@@ -46,7 +47,7 @@ def graph_report(
     if factors.num_nodes != built.num_nodes:
         raise ValueError(
             f"{factor_file}: factors of {factors.num_nodes} nodes; allowed: {built.num_nodes}, as"
-            f" {graph_file} has"
+            f" {graph_file} has; {MADE_AGAIN}"
         )
     laplacian = sna(built.edge_index, built.edge_weight, built.num_nodes, settings["flow"])
     counted = graph_statistics(built)

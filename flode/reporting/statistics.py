@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from flode.experiments.hyperparameters import DEFAULT
-from flode.jsonfiles import read_json, require
+from flode.jsonfiles import naming_remedy, read_json, require
 from flode.reporting.layout import Column, RowBlock, Subtable, parse_rows
 from flode.reporting.published import NOTHING, Published, cells
 from flode.reporting.tidy import Reasons, Record, add_note, add_reason, new_record, tidy_frame
@@ -77,20 +77,25 @@ def load_statistics(paths: Iterable[str | Path]) -> dict[str, Statistics]:
     loaded: dict[str, Statistics] = {}
     for path in dict.fromkeys(map(str, paths)):
         content = read_json(path)
-        for key in ("variant", "title"):
-            require(content, key, str, path)
-        require(content, "truncated", bool, path)
-        require(content, "explained_variance", (int, float), path, isfinite, "a finite number")
-        for key in _COUNTS:
-            require(content, key, int, path, lambda count: count >= 0, "an integer from 0")
-        for key in _OPTIONAL:
-            require(content, key, (int, float, _NONE), path, _is_number, "a number or null")
-        require(content, "published", dict, path)
+        with naming_remedy(path):
+            _check_content(content, path)
         variant = content["variant"]
         if variant in loaded:
             raise ValueError(f"{path}: variant {variant!r} is already in {loaded[variant].file}")
         loaded[variant] = Statistics(content, path)
     return loaded
+
+
+def _check_content(content: Mapping[str, Any], path: str) -> None:
+    for key in ("variant", "title"):
+        require(content, key, str, path)
+    require(content, "truncated", bool, path)
+    require(content, "explained_variance", (int, float), path, isfinite, "a finite number")
+    for key in _COUNTS:
+        require(content, key, int, path, lambda count: count >= 0, "an integer from 0")
+    for key in _OPTIONAL:
+        require(content, key, (int, float, _NONE), path, _is_number, "a number or null")
+    require(content, "published", dict, path)
 
 
 def statistics_table(

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from flode.experiments.runfiles import PERCENT_METRICS
-from flode.files import atomic_write, naming_damage
+from flode.files import MADE_AGAIN, atomic_write, naming_damage
 from flode.reporting.layout import Column, Subtable
 from flode.reporting.published import Published, decimals
 from flode.reporting.records import Runs, Summary
@@ -176,14 +176,15 @@ def read_table(path: str | Path) -> pd.DataFrame:
     frame = read_csv(path, dtype=str, keep_default_na=False)
     if tuple(frame.columns) != COLUMNS:
         raise ValueError(
-            f"{path}: columns are {', '.join(frame.columns)}; allowed: {', '.join(COLUMNS)}"
+            f"{path}: columns are {', '.join(frame.columns)}; allowed: {', '.join(COLUMNS)};"
+            f" {MADE_AGAIN}"
         )
     try:
         for column, digits in PRINTED.items():
             frame[digits] = [_printed_digits(text) for text in frame[column]]
         return _typed(frame)
     except (InvalidOperation, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: a number does not parse: {error}") from error
+        raise ValueError(f"{path}: a number does not parse: {error}; {MADE_AGAIN}") from error
 
 
 def read_csv(path: str | Path, **options: Any) -> pd.DataFrame:

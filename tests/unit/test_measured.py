@@ -18,7 +18,9 @@ from flode.experiments.measured import (
 )
 from flode.experiments.runfiles import most_splits, of_settings, read_run, run_files_in, save_run
 from flode.experiments.validation import ConfigurationError
+from flode.jsonfiles import MADE_AGAIN, RESTORE
 from flode.reporting.partial import write_partial
+from flode.reporting.statistics import load_statistics
 from tests.configuration import ROOT, catalogue
 from tests.run_samples import put_run_file
 
@@ -154,7 +156,9 @@ def test_a_damaged_file_is_taken_for_what_its_name_says_and_then_named(found):
     path = put(found, "before", range(10))
     path.write_text('{"schema": 1')
     assert measured_files(found, RUN, "0", "9") == [str(path)]
-    with pytest.raises(ValueError, match=rf"{path}: is not JSON"):
+    with pytest.raises(
+        ValueError, match=rf"{path}: is damaged: it is not JSON .*; restore it, from"
+    ):
         take_run([str(path)], range(10), "taken.json")
     own = put(found, "results/runs", range(10))
     own.write_text("")
@@ -176,6 +180,22 @@ def test_records_are_those_of_the_files_name(found, splits, problem):
     save_run(document, path)
     with pytest.raises(ValueError, match=problem):
         read_run(path)
+
+
+@pytest.mark.parametrize("text", ["", '{"schema": 1', "[]", '{"schema": 2}'])
+def test_a_damaged_file_is_made_again_where_a_job_wrote_it(found, text):
+    own, kept = put(found, "results/runs", range(10)), put(found, "before", range(10))
+    for path, remedy in [(own, MADE_AGAIN), (kept, RESTORE)]:
+        path.write_text(text)
+        with pytest.raises(ValueError, match=rf"{path}: .*; {remedy}$"):
+            read_run(path)
+    # A folder of measured runs may be the results of another clone.
+    with pytest.raises(ValueError, match=rf"{own}: .*; {RESTORE}$"):
+        take_run([str(own)], range(10), "taken.json")
+    statistics = put_statistics(found, found.statistics_file("cora"))
+    statistics.write_text(text)
+    with pytest.raises(ValueError, match=rf"{statistics}: .*; {MADE_AGAIN}$"):
+        load_statistics([statistics])
 
 
 def test_a_folder_that_is_not_there_is_refused(found):
@@ -311,7 +331,7 @@ def test_statistics_are_kept_with_the_commit_that_made_them(found, caplog):
     kept = put_statistics(found, "before/citeseer/statistics.json", variant="citeseer")
     kept.write_text("{")
     put_statistics(found, own)
-    with pytest.raises(ValueError, match=r"before/citeseer/statistics.json: is not JSON"):
+    with pytest.raises(ValueError, match=r"citeseer/statistics.json: is damaged.*; restore it"):
         collect_runs(found, "before")
     kept.unlink()
     # One of which no commit is known gives way to one of which it is.
@@ -330,7 +350,7 @@ def test_statistics_of_another_graph_are_not_taken(found):
         assert measured_statistics(found, "cora") is None
     Path("before/cora/statistics.json").write_text("{")
     assert measured_statistics(found, "cora")
-    with pytest.raises(ValueError, match=r"before/cora/statistics.json: is not JSON"):
+    with pytest.raises(ValueError, match=r"cora/statistics.json: is damaged.*; restore it"):
         take_statistics("before/cora/statistics.json", "taken.json")
 
 
@@ -341,7 +361,9 @@ def test_collecting_names_damaged_runs_after_the_others(found):
     put(found, "before", range(10), run=Run("cora")).write_text("")
     with pytest.raises(ValueError, match=r"citeseer/default/splits-0-9.json: holds a list") as told:
         collect_runs(found, "before")
-    assert "before/cora/default/splits-0-9.json: is not JSON" in str(told.value)
+    own, kept = str(told.value).split("; before/cora/default/splits-0-9.json: ")
+    assert own.endswith("delete it to have it made again")
+    assert kept.startswith("is damaged") and kept.endswith(RESTORE)
     assert Path("before/cora/layers=3/splits-0-9.json").is_file()
 
 

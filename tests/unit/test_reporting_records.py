@@ -99,7 +99,7 @@ def with_record(**changes):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is not JSON"),
+        ("{", "is damaged: it is not JSON .*; restore it"),
         ("[]", "holds a list; allowed: a JSON object"),
         (without("schema"), "schema is None; allowed: 1"),
         (run_content(schema=2), "schema is 2; allowed: 1"),

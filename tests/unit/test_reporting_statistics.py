@@ -186,7 +186,7 @@ def test_a_table_that_lacks_a_cell(frame):
     ("content", "message"),
     [
         ("[]", r"0\.json: holds a list"),
-        ("{", r"0\.json: is not JSON"),
+        ("{", r"0\.json: is damaged: it is not JSON"),
         (report(nodes=1.5), r"0\.json: nodes is 1.5"),
         (report(rank=-1), r"rank is -1; allowed: an integer from 0"),
         (report(truncated=0), "truncated is 0"),
