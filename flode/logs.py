@@ -42,8 +42,9 @@ class _LogFile(logging.FileHandler):
 def start_log(path: str | Path, name: str = "") -> logging.Logger:
     """Log this process to a file and to standard error.
 
-    An uncaught exception goes to the file with its traceback and to the terminal as one message.
-    Call it before heavy imports, so that their errors are logged too.
+    An uncaught exception goes to the file with its traceback and to the terminal as one message;
+    Ctrl-C, which is no fault, to both in its own words. Call it before heavy imports, so that their
+    errors are logged too.
 
     Args:
         path: the log file; overwritten.
@@ -60,6 +61,9 @@ def start_log(path: str | Path, name: str = "") -> logging.Logger:
     logger.handlers = [file, terminal]
 
     def on_exception(kind, error, trace):
+        if issubclass(kind, KeyboardInterrupt):
+            logger.info(str(error) or "interrupted; the next call does this job again")
+            return
         file.write("".join(traceback.format_exception(kind, error, trace)))
         told = isinstance(error, (ValueError, OSError, RuntimeError, MemoryError)) and str(error)
         print(f"{prefix}{kind.__name__}: {told or repr(error)}", file=sys.stderr)

@@ -7,7 +7,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -105,7 +106,7 @@ def _run(
             progress(trainer)
             resume.save_sometimes(trainer)
 
-        with training.naming_model():
+        with training.naming_model(), _naming_epoch(title, trainer, resume):
             trained = trainer.train_all(after_epoch)
             seconds = time.monotonic() - resume.started
             found = training.records(trainer, trained)
@@ -134,6 +135,20 @@ def _run(
         "commit": commit(own=training.own_file),
         "records": sorted(records, key=lambda record: record["split"]),
     }
+
+
+@contextmanager
+def _naming_epoch(
+    title: str, trainer: StackedTrainer | ModuleTrainer, resume: Checkpoint
+) -> Iterator[None]:
+    """Ctrl-C says where it met a training, and what of it is kept."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        then = "goes on from the last checkpoint" if resume.kept else "starts it anew"
+        raise KeyboardInterrupt(
+            f"{title}: interrupted at epoch {trainer.epoch}; the next call {then}"
+        ) from error
 
 
 def _advice(settings: Mapping, splits: Sequence[int], device: torch.device) -> str:
@@ -223,6 +238,7 @@ class Checkpoint:
     Attributes:
         started: when the training of the trainer at work would have begun, had it never been
             killed, by ``time.monotonic``.
+        kept: whether there is one to go on from.
     """
 
     def __init__(
@@ -237,6 +253,7 @@ class Checkpoint:
         self.models = models
         self.path = None if path is None else Path(path)
         self.seconds = seconds
+        self.kept = False
         self.last = self.started = time.monotonic()
         text = json.dumps([facts, versions(), torch.get_num_threads()], sort_keys=True)
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()
@@ -257,6 +274,7 @@ class Checkpoint:
         if not known:
             logger.info("%s is of another configuration; starting afresh", self.path)
             return
+        self.kept = True
         self.records, self._trainer = json.loads(stored["records"]), stored["trainer"]
         self._trained_before = stored.get("seconds", 0.0)
         if self.models is not None:
@@ -301,6 +319,7 @@ class Checkpoint:
         try:
             with atomic_write(self.path) as temporary:
                 torch.save(stored, temporary)
+            self.kept = True
         except OSError as error:
             logger.warning("no checkpoint: %s", error)
 

@@ -199,6 +199,41 @@ def test_the_advice_reaches_the_terminal_without_a_traceback(tmp_path, name, pre
     ]
 
 
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ("KeyboardInterrupt", "interrupted; the next call does this job again"),
+        ("KeyboardInterrupt('interrupted at epoch 3')", "interrupted at epoch 3"),
+    ],
+)
+def test_an_interrupted_job_says_so_without_a_traceback(tmp_path, raised, told):
+    code = f"from flode.logs import start_log; start_log('job.log', 'train'); raise {raised}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode != 0 and done.stderr == f"train: {told}\n"
+    (line,) = (tmp_path / "job.log").read_text().splitlines()
+    assert line.endswith(told)
+
+
+def test_an_interrupted_training_says_where_and_what_is_kept(files, tmp_path, monkeypatch):
+    step = runs.StackedTrainer.step
+
+    def interrupted(trainer):
+        if trainer.epoch == 2:
+            raise KeyboardInterrupt
+        return step(trainer)
+
+    monkeypatch.setattr(runs.StackedTrainer, "step", interrupted)
+    settings, checkpoint = catalogue(TINY).run_settings(Run(VARIANT)), tmp_path / "run.pt"
+    for then in ("starts it anew", "goes on from the last checkpoint"):
+        told = f"^{VARIANT}/default: interrupted at epoch 2; the next call {then}$"
+        with pytest.raises(KeyboardInterrupt, match=told):
+            run_configuration(settings, *files, [0], device="cpu", checkpoint=checkpoint)
+        monkeypatch.setattr(runs.Checkpoint, "save_sometimes", runs.Checkpoint.save)
+
+
 def test_tf32_is_in_every_run(files):
     settings = catalogue(TINY | {"training": {"tf32": True}}).run_settings(Run(VARIANT))
     document = run_configuration(settings, *files, [0], device="cpu")
