@@ -155,7 +155,7 @@ class Registry:
             if entry["dataset"] not in config["datasets"]:
                 raise DatasetConfigError(
                     f"variants.{name}.dataset is {entry['dataset']!r}; datasets are"
-                    f" {', '.join(config['datasets'])}"
+                    f" {', '.join(map(repr, config['datasets']))}"
                 )
         registry = cls(
             sources=dict(config["sources"]),
@@ -173,7 +173,7 @@ class Registry:
                 if file.source not in registry.sources:
                     raise DatasetConfigError(
                         f"{where} comes from {file.source!r}; sources are"
-                        f" {', '.join(registry.sources)}"
+                        f" {', '.join(map(repr, registry.sources))}"
                     )
                 listed = (file.source, file.path) in registry.manifest
                 if dataset.generate is None and not listed:

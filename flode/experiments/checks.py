@@ -72,7 +72,7 @@ def one_known(value, known: Iterable, where: str) -> None:
     """
     known = list(known)
     if value not in known:
-        allowed = ", ".join(map(str, known))
+        allowed = ", ".join(map(repr, known))  # rows of an ablation have commas
         raise ConfigurationError(f"{where} is {value!r}; allowed are {allowed}")
 
 

@@ -282,7 +282,7 @@ class Graphs:
         if name not in known:
             raise ConfigurationError(
                 f"{where}: there is no {name!r} among {group}{did_you_mean(name, known)}; there are"
-                f" {', '.join(known)}"
+                f" {', '.join(map(repr, known))}"
             )
 
 

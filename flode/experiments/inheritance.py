@@ -26,7 +26,7 @@ def completed_variants(variants: Mapping[str, Mapping]) -> dict[str, dict]:
         if other not in alone:
             raise ConfigurationError(
                 f"variants.{name}.like is {other!r}{did_you_mean(other, alone)}; allowed are"
-                f" {', '.join(alone)}"
+                f" {', '.join(map(repr, alone))}"
             )
         own = {key: value for key, value in spec.items() if key != "like"}
         for key in ("generator", "hyperparameters"):

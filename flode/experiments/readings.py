@@ -103,7 +103,7 @@ def _candidates(catalogue: Catalogue, entry: Mapping, where: str) -> dict:
     if variant not in runs:
         raise ConfigurationError(
             f"{where}.variant is {variant!r}, which search {entry['search']!r} does not have;"
-            f" allowed are {', '.join(runs)}"
+            f" allowed are {', '.join(map(repr, runs))}"
         )
     return {
         run.configuration: {"variant": variant, "configuration": run.configuration}
@@ -137,23 +137,21 @@ def _check_cell(reading: Mapping, printed: Mapping, where: str) -> None:
     cell, quantity = reading["published"], reading["quantity"]
     if cell["file"] not in printed:
         raise ConfigurationError(
-            f"{where}: published.file is {cell['file']!r}; allowed are {', '.join(printed)}, the"
-            " names of the table's published files"
+            f"{where}: published.file is {cell['file']!r}; allowed are"
+            f" {', '.join(map(repr, printed))}, the names of the table's published files"
         )
     known = printed[cell["file"]]
     if known is None:  # a file that is not there is the workflow's to tell of
         return
     place = (cell["subtable"], cell["row"], cell["column"])
     if place not in known:
-        raise ConfigurationError(
-            f"{where}: {cell['file']} has no published cell ({', '.join(place)})"
-        )
+        raise ConfigurationError(f"{where}: {cell['file']} has no published cell {place}")
     # A number has one name in the paper, whichever way it is read here.
     wanted = quantity.removesuffix("_text").removesuffix("_trained")
     if known[place] != wanted:
         raise ConfigurationError(
             f"{where}: quantity is {quantity!r}, but {known[place]!r} is published in"
-            f" {cell['file']}, cell ({', '.join(place)})"
+            f" {cell['file']}, cell {place}"
         )
 
 

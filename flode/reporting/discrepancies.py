@@ -91,7 +91,7 @@ def _cell(paper: Mapping[str, Mapping], place: Mapping[str, str], where: str) ->
     """A published cell, without the remark that another one disagrees."""
     at = (place["subtable"], place["row"], place["column"])
     if at not in paper.get(place["file"], {}):
-        raise ValueError(f"{where}: {place['file']} has no published cell ({', '.join(at)})")
+        raise ValueError(f"{where}: {place['file']} has no published cell {at}")
     cell = paper[place["file"]][at]
     kept = (remark for remark in cell.note.split("; ") if remark != DISAGREE)
     return replace(cell, note="; ".join(kept))

@@ -56,7 +56,7 @@ def cell_at(tidy: Cells, at: tuple[str, str, str]) -> Any:
         ValueError: there is none.
     """
     if at not in tidy:
-        raise ValueError(f"the tidy table lacks cell ({', '.join(at)}); allowed: all of the layout")
+        raise ValueError(f"the tidy table lacks cell {at}; allowed: all of the layout")
     return tidy[at]
 
 

@@ -98,8 +98,8 @@ def read_published(path: str | Path) -> pd.DataFrame:
             raise ValueError(f"{path}: line {line}: group is {group!r}; allowed: an integer from 0")
     twice = frame[frame.duplicated(["subtable", "row", "column"])]
     if len(twice):
-        cell = ", ".join(twice.iloc[0][["subtable", "row", "column"]])
-        raise ValueError(f"{path}: cell ({cell}) comes twice; allowed: once")
+        cell = tuple(twice.iloc[0][["subtable", "row", "column"]])
+        raise ValueError(f"{path}: cell {cell} comes twice; allowed: once")
     for _, row in frame.iterrows():
         try:
             parse_cell(row)
@@ -114,7 +114,7 @@ def parse_cell(row: pd.Series) -> Published:
     Raises:
         ValueError: a number does not parse or the kind of error is unknown; names the cell.
     """
-    where = f"cell ({row['subtable']}, {row['row']}, {row['column']})"
+    where = f"cell ({row['subtable']!r}, {row['row']!r}, {row['column']!r})"
     mean, error = _number(row["mean"], where, "mean"), _number(row["error"], where, "error")
     kind = row["error_kind"]
     if kind not in ERROR_KINDS:

@@ -127,7 +127,7 @@ def parse_ranking(
         for column in subtable.columns:
             here = (subtable.name, column.name)
             if here not in metrics:
-                known = ", ".join(c for s, c in metrics if s == subtable.name)
+                known = ", ".join(repr(c) for s, c in metrics if s == subtable.name)
                 raise ValueError(
                     f"table {name!r}, subtable {subtable.name!r}: column {column.name!r} is not in "
                     f"the full comparison; allowed: {known}"

@@ -58,7 +58,10 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
 @pytest.mark.parametrize(
     ("overlay", "words"),
     [
-        ({"figures": {"depth": {"kind": "truncated_svd"}}}, ["figures.depth", "allowed are depth"]),
+        (
+            {"figures": {"depth": {"kind": "truncated_svd"}}},
+            ["figures.depth", "allowed are 'depth'"],
+        ),
         ({"figures": {"dsbm": {"table": "claims"}}}, ["figures.dsbm.table", "comparison"]),
         ({"figures": {"dsbm": {"table": "node_classification_full"}}}, ["a panel", "undirected"]),
         ({"figures": {"dsbm": {"panels": {"no": {"label": "x"}}}}}, ["'no'", "edge_density"]),
@@ -79,7 +82,7 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
         (series("truncated_svd", points=[{"num_layers": 3}]), ["own.points.0", "needs rank"]),
         (
             series("depth", points=[{"num_layers": 3}], graphs=["Coraa"]),
-            ["series.own.graphs", "'Coraa'", "Cora, Squirrel"],
+            ["series.own.graphs", "'Coraa'", "'Cora', 'Squirrel'"],
         ),
         (
             series("depth", points=[{"num_layers": 3}], set={"num_layers": 2}),
@@ -109,10 +112,10 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
         ),
         (claim({"row": "own"}, "claims"), ["source 'claims'", "measures"]),
         (claim({"column": 0.1}), ["dsbm.where.column is 0.1", "in quotes"]),
-        (claim({"rwo": "FLODE"}), ["'rwo'", "subtable, row, column"]),
+        (claim({"rwo": "FLODE"}), ["'rwo'", "'subtable', 'row', 'column'"]),
         (claim({"subtable": "edge"}), ["where.subtable is 'edge'", "edge_density"]),
         (claim({"subtable": "edge_density", "column": "0.3"}), ["where.column is '0.3'", "0.1"]),
-        (claim({"subtable": "chameleon", "row": "a"}, "ablation"), ["where.row is 'a'", "D, heat"]),
+        (claim({"subtable": "chameleon", "row": "a"}, "ablation"), ["where.row is 'a'", "'D, heat"]),
         (claim({"graph": "Coraa"}, "depth"), ["depth.where.graph is 'Coraa'", "Cora"]),
         (claim({"series": "ODE"}, "depth"), ["depth.where.series is 'ODE'", "ODE, standard"]),
         (claim({"x": 13}, "depth"), ["depth.where.x is 13", "256"]),
@@ -131,10 +134,13 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
             },
             ["'Friends' has no models to be ranked", "config/published/node_classification_full"],
         ),
-        (claim({"grph": "Cora"}, "depth"), ["depth.where: a key is 'grph'", "graph, series"]),
+        (claim({"grph": "Cora"}, "depth"), ["depth.where: a key is 'grph'", "'graph', 'series'"]),
         (claim({"x": 2}, "depth", minus={"where": {"layers": 2}}), ["a key is 'layers'"]),
         (claim({"graph": "Cora"}, "depth", value="fd"), ["depth.value is 'fd'", "fd_mean"]),
-        (claim({"kind": "perron"}, "spectrum"), ["spectrum.value is 'mean'", "real, imaginary"]),
+        (
+            claim({"kind": "perron"}, "spectrum"),
+            ["spectrum.value is 'mean'", "'real', 'imaginary'"],
+        ),
         (claim({"row": "FLODE"}, value="verdict"), ["value is 'verdict'", "published_mean"]),
         (claim({"row": "FLODE"}, value="published_mean"), ["must be measured"]),
         (without_net_flow(figures={}), ["figures.dsbm.panels", "'net_flow'", "edge_density"]),

@@ -135,10 +135,13 @@ def test_nothing_that_was_there_runs_again():
     [
         ({"quantity": "auroc"}, ["Cora.readings.text", "'auroc'", "cora has 'accuracy'"]),
         ({"quantity": "accurcy"}, ["rows.Cora.quantity is 'accurcy'", "lambda_1"]),
-        ({"quantity": "FD"}, ["'FD', but 'accuracy' is published in first", "d, FLODE, Cora"]),
+        (
+            {"quantity": "FD"},
+            ["'FD', but 'accuracy' is published in first", "('d', 'FLODE', 'Cora')"],
+        ),
         ({"quantity": "lambda_1"}, ["readings.text.set", "'num_layers': 4", "variant alone"]),
-        ({"published": ACCURACY | {"file": "third"}}, ["'third'", "first, second"]),
-        ({"published": ACCURACY | {"row": "GCN"}}, ["no published cell (d, GCN, Cora)"]),
+        ({"published": ACCURACY | {"file": "third"}}, ["'third'", "'first', 'second'"]),
+        ({"published": ACCURACY | {"row": "GCN"}}, ["no published cell ('d', 'GCN', 'Cora')"]),
         ({"published": {"file": "first"}}, ["rows.Cora.published", "'subtable' is missing"]),
         ({"search": "alternatives", "variant": "cora"}, ["readings", "not allowed here"]),
         ({"variant": "cora"}, ["rows.Cora.variant", "not allowed here"]),
@@ -189,7 +192,7 @@ def test_other_faults_are_refused(tmp_path):
     check_refused({"tables": {"own": spec(tmp_path, open=subtable(Cora=row))}}, ["'published'"])
     row = {"quantity": "accuracy", "published": ACCURACY, "search": "alternatives"}
     overlay = {"tables": {"own": spec(tmp_path, open=subtable(Cora=row | {"variant": "film"}))}}
-    check_refused(overlay, ["rows.Cora.variant is 'film'", "cora, citeseer"])
+    check_refused(overlay, ["rows.Cora.variant is 'film'", "'cora', 'citeseer'"])
     found = own(tmp_path)
     found["tables"]["own"]["published"] *= 2
     check_refused(found, ["tables.own.published", "different names"])

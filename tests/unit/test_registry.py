@@ -114,7 +114,7 @@ def test_published_sizes_stand_beside_the_papers_datasets(registry):
         (
             "datasets/cora/source",
             "gone",
-            "datasets.cora: allx comes from 'gone'; sources are planetoid",
+            "datasets.cora: allx comes from 'gone'; sources are 'planetoid'",
         ),
         (
             "datasets/cora/files/graph",
@@ -140,7 +140,7 @@ def test_published_sizes_stand_beside_the_papers_datasets(registry):
         (
             "variants/cora/dataset",
             "kora",
-            "variants.cora.dataset is 'kora'; datasets are cora, citeseer",
+            "variants.cora.dataset is 'kora'; datasets are 'cora', 'citeseer'",
         ),
     ],
 )

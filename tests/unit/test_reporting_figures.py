@@ -98,7 +98,7 @@ def test_nothing_measured_yet():
     ("spec", "message"),
     [
         ({}, "panels is None"),
-        ({"panels": {"depth": {"label": "x"}}}, "panel 'depth'; allowed: density, flow"),
+        ({"panels": {"depth": {"label": "x"}}}, "panel 'depth'; allowed: 'density', 'flow'"),
         ({"panels": {"flow": {}}}, "panel 'flow' is {}; allowed: a key 'label'"),
     ],
 )

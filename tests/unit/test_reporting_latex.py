@@ -152,7 +152,7 @@ def test_a_new_column_has_no_published_values(tmp_path):
 
 
 def test_a_table_that_lacks_a_cell(frame):
-    with pytest.raises(ValueError, match=r"lacks cell \(flow, FLODE, 0.2\)"):
+    with pytest.raises(ValueError, match=r"lacks cell \('flow', 'FLODE', '0.2'\)"):
         render_comparison(frame[frame["subtable"] != "flow"], SPEC, published())
 
 

@@ -217,7 +217,11 @@ def changed(**columns):
     [
         (SPEC | {"marked": 0}, SUMMARY, "'top': marked is 0; allowed: 1 to 3"),
         (SPEC, FULL, "summary lacks a column 'method'"),
-        (changed(New={"variant": "n"}), SUMMARY, "column 'New' is not in the full .*: Film, Cora"),
+        (
+            changed(New={"variant": "n"}),
+            SUMMARY,
+            "column 'New' is not in the full .*: 'Film', 'Cora'",
+        ),
         (SPEC | {"metric": "auroc"}, SUMMARY, "column 'Film': metric is 'accuracy' in the publ"),
     ],
 )

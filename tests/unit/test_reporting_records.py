@@ -170,12 +170,12 @@ def test_a_standard_error_becomes_a_standard_deviation():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("19.9", "about 20", r"cell \(density, Cheb_Net, 0.10\): mean is 'about 20'"),
+        ("19.9", "about 20", r"cell \('density', 'Cheb_Net', '0.10'\): mean is 'about 20'"),
         ("0.6", "nan", "error is 'nan'"),
         ("0.6,std", "0.6,sem", "error_kind is 'sem'; allowed: 'std'"),
         ("std,5", "std,five", "n is 'five'"),
         ("standard error,5", "standard error,", "n is empty; allowed: a count"),
-        ("Cheb_Net,0.05", "Cheb_Net,0.10", r"cell \(density, Cheb_Net, 0.10\) comes twice"),
+        ("Cheb_Net,0.05", "Cheb_Net,0.10", r"cell \('density', 'Cheb_Net', '0.10'\) comes twice"),
         ("error_kind", "kind", "columns error_kind are missing"),
         ("accuracy,%", "accuracy,", r"unit is ''; allowed: '%', of accuracy"),
     ],

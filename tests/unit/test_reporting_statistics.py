@@ -178,7 +178,7 @@ def test_tex(frame):
 
 
 def test_a_table_that_lacks_a_cell(frame):
-    with pytest.raises(ValueError, match=r"lacks cell \(d, squirrel, raw nodes\)"):
+    with pytest.raises(ValueError, match=r"lacks cell \('d', 'squirrel', 'raw nodes'\)"):
         render_statistics(frame[frame["subtable"] == "u"], SPEC, published(PUBLISHED))
 
 

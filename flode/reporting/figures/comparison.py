@@ -59,7 +59,8 @@ def _panels(frame: pd.DataFrame, spec: Mapping[str, Any]) -> Mapping[str, Mappin
         raise ValueError(f"figure: panels is {panels!r}; allowed: a mapping with one or more")
     for panel, texts in panels.items():
         if panel not in known:
-            raise ValueError(f"figure: panel {panel!r}; allowed: {', '.join(known)}")
+            allowed = ", ".join(map(repr, known))
+            raise ValueError(f"figure: panel {panel!r}; allowed: {allowed}")
         if "label" not in (texts or {}):
             raise ValueError(f"figure: panel {panel!r} is {texts!r}; allowed: a key 'label'")
     return panels
