@@ -16,7 +16,13 @@ from flode.experiments.defaults import FILES, completed
 from flode.experiments.hyperparameters import CONFIGURATION
 from flode.experiments.measured import measured_files, measured_statistics
 from flode.experiments.report import Report
-from flode.experiments.validation import ConfigurationError, as_yaml, check_keys, check_removed
+from flode.experiments.validation import (
+    ConfigurationError,
+    as_yaml,
+    check_keys,
+    check_removed,
+    naming_removed,
+)
 
 min_version("9.0")
 
@@ -39,8 +45,9 @@ else:
     update_config(config, as_yaml(workflow.config_settings.config))
 check_removed(config, [*CONFIG, *workflow.config_settings.configfiles])
 SCHEMAS = HERE / "workflow" / "schemas"
-catalogue = Catalogue(config, SCHEMAS)
-shown = Report(catalogue)
+with naming_removed(config):
+    catalogue = Catalogue(config, SCHEMAS)
+    shown = Report(catalogue)
 RESULTS = catalogue.results
 GPU = int(wants_gpu(config["device"]))
 if workflow.modifier.path_modifier.replace_prefix(RESULTS) != RESULTS:
@@ -50,7 +57,8 @@ if workflow.modifier.path_modifier.replace_prefix(RESULTS) != RESULTS:
 
 
 wildcard_constraints:
-    variant=one_of(catalogue.variants),
+    # Of a name that there is not, the catalogue tells what was meant.
+    variant=r"[^/]+",
     source=one_of(config["sources"]),
     configuration=CONFIGURATION,
     first=r"0|[1-9]\d*",

@@ -241,6 +241,10 @@ class Catalogue(Variants):
                     runs += [Run(row["variant"], name) for name in row["candidates"]]
         return list(dict.fromkeys(runs))
 
+    def published_files(self, table: str) -> str | list[str]:
+        """Files of the published numbers that a table shows."""
+        return self._entry("tables", table).get("published", [])
+
     def table_variants(self, table: str) -> list[str]:
         """Variants whose statistics a table shows, each once."""
         spec = self._entry("tables", table)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -23,9 +24,11 @@ class ConfigurationError(ValueError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`` (did you mean '…'?)``, of the name that is nearest; nothing where none is near."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    """`` (did you mean '…'?)``, of the name that is nearest, or of those that begin as a name which
+    stops too early; nothing where none is near."""
+    close = difflib.get_close_matches(name, list(known), n=3)
+    meant = [one for one in close if one.startswith(name)] or close[:1]
+    return f" (did you mean {' or '.join(map(repr, meant))}?)" if meant else ""
 
 
 def as_yaml(value):
@@ -125,6 +128,26 @@ _ENTRIES = (
     *("candidates", "claims", "columns", "graphs", "models", "panels", "rows", "series"),
     "subtables",
 )
+
+
+@contextmanager
+def naming_removed(config: Mapping) -> Iterator[None]:
+    """Where a name is not there since an overlay removes it, say so.
+
+    Args:
+        config: the merged configuration, where removed entries are null.
+    """
+    try:
+        yield
+    except ConfigurationError as error:
+        complaint = str(error).partition(";")[0]  # what is allowed comes after it
+        for path in _removed(config):
+            if repr(path[-1]) in complaint:
+                raise ConfigurationError(
+                    f"{'.'.join(map(str, path))} is null, which removes it, but something names it"
+                    f" still: {error}"
+                ) from error
+        raise
 
 
 #: A key whose value is a model's, not the configuration's.

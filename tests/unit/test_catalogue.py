@@ -10,10 +10,18 @@ import yaml
 from flode.datasets.build import UNLABELLED
 from flode.datasets.features import NORMALIZATIONS
 from flode.datasets.registry import FORMATS, Variant
-from flode.experiments.catalogue import Run
+from flode.experiments.catalogue import Catalogue, Run
 from flode.experiments.defaults import FILES
 from flode.experiments.hyperparameters import SHORT_NAMES
-from flode.experiments.validation import ConfigurationError, as_yaml, check_keys, check_removed
+from flode.experiments.report import Report
+from flode.experiments.validation import (
+    ConfigurationError,
+    as_yaml,
+    check_keys,
+    check_removed,
+    did_you_mean,
+    naming_removed,
+)
 from tests.configuration import ROOT, SCHEMAS, TINY, catalogue, configuration
 
 VARIANT = "dsbm-alpha0.1-beta0.05"
@@ -107,7 +115,8 @@ def test_a_variant_like_another_differs_only_in_what_it_says():
     ("other", "words"),
     [
         ({"like": "coraa"}, ["variants.own.like is 'coraa'", "did you mean 'cora'"]),
-        ({"like": "own"}, ["variants.own.like is 'own'", "cora"]),
+        ({"like": "own"}, ["variants.own.like is 'own', a cycle: 'own' like 'own'", "cora"]),
+        ({"like": "cora-whole"}, ["is 'cora-whole', which is like 'cora' itself", "allowed are"]),
         ({"like": "cora", "dataset": "film"}, ["variants.own.dataset", "not allowed here"]),
         ({"binary": True}, ["variants.own", "'dataset' is missing"]),
         ({"like": "cora", "generator": {"beta": 0.1}}, ["variants.own.generator", "raw files"]),
@@ -118,6 +127,43 @@ def test_a_variant_that_is_like_none_is_refused(other, words):
         catalogue({"variants": {"own": other}})
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_cycle_of_variants_is_called_one():
+    with pytest.raises(ConfigurationError, match="a cycle: 'a' like 'b' like 'a'; allowed are"):
+        catalogue({"variants": {"a": {"like": "b"}, "b": {"like": "a"}}})
+
+
+@pytest.mark.parametrize(
+    ("overlay", "words"),
+    [
+        ({"tables": {"dsbm": None}}, "tables.dsbm is null, which removes it, but something names"),
+        ({"variants": {"cora": None}}, "variants.cora is null, which removes it"),
+        (
+            {"tables": {"dsbm": {"subtables": {"net_flow": None}}}},
+            "tables.dsbm.subtables.net_flow is null.*figures.dsbm.panels: a panel is 'net_flow'",
+        ),
+    ],
+)
+def test_a_removed_entry_that_is_named_still_is_said_to_be_removed(overlay, words):
+    config = configuration(overlay)
+    with pytest.raises(ConfigurationError, match=words), naming_removed(config):
+        Report(Catalogue(config, SCHEMAS))
+
+
+def test_other_faults_are_not_blamed_on_what_is_removed():
+    config = configuration({"figures": {"depth": None}, "studies": {"depth": {"graphs": 3}}})
+    words = r"^configuration: studies.depth.graphs is 3"
+    with pytest.raises(ConfigurationError, match=words), naming_removed(config):
+        Catalogue(config, SCHEMAS)
+
+
+def test_a_name_that_stops_too_early_may_be_each_of_its_longer_ones():
+    known = ["film", "chameleon-undirected", "chameleon-directed", "questions"]
+    meant = "'chameleon-directed' or 'chameleon-undirected'"
+    assert did_you_mean("chameleon", known) == f" (did you mean {meant}?)"
+    assert did_you_mean("filn", known) == " (did you mean 'film'?)"
+    assert did_you_mean("tolokers", known) == ""
 
 
 def test_the_seed_reaches_every_run():

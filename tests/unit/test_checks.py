@@ -115,7 +115,10 @@ CONSTANTS = {"own": {"source": "here", "checks": [{"less": [0, 1]}]}}
         (claim({"rwo": "FLODE"}), ["'rwo'", "'subtable', 'row', 'column'"]),
         (claim({"subtable": "edge"}), ["where.subtable is 'edge'", "edge_density"]),
         (claim({"subtable": "edge_density", "column": "0.3"}), ["where.column is '0.3'", "0.1"]),
-        (claim({"subtable": "chameleon", "row": "a"}, "ablation"), ["where.row is 'a'", "'D, heat"]),
+        (
+            claim({"subtable": "chameleon", "row": "a"}, "ablation"),
+            ["where.row is 'a'", "'D, heat"],
+        ),
         (claim({"graph": "Coraa"}, "depth"), ["depth.where.graph is 'Coraa'", "Cora"]),
         (claim({"series": "ODE"}, "depth"), ["depth.where.series is 'ODE'", "ODE, standard"]),
         (claim({"x": 13}, "depth"), ["depth.where.x is 13", "256"]),

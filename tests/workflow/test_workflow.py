@@ -161,6 +161,13 @@ def test_a_bad_configuration_is_refused_before_any_job(tmp_path):
     [
         ("runs/dsbm-alpha0.1-beta0.2/layrs=3/splits-0-1.json", "did you mean 'layers'"),
         ("runs/dsbm-alpha0.1-beta0.2/default/splits-0-7.json", "has splits 0 to 1"),
+        (
+            "runs/chameleon/default/splits-0-9.json",
+            "'chameleon-directed' or 'chameleon-undirected'",
+        ),
+        ("graphs/corra.npz", "did you mean 'cora'"),
+        ("report/tables/dsbn.html", "did you mean 'dsbm'"),
+        ("report/search/dsbn.html", "did you mean 'dsbm'"),
     ],
 )
 def test_a_bad_target_is_refused_before_any_job(tmp_path, target, words):

@@ -46,7 +46,7 @@ rule build_graph:
     log:
         f"{RESULTS}/logs/graphs/{{variant}}.log",
     wildcard_constraints:
-        variant=one_of(v for v in catalogue.variants if not catalogue.is_generated(v)),
+        variant=rf"(?!({one_of(filter(catalogue.is_generated, catalogue.variants))})\.npz)[^/]+",
     resources:
         mem_mb=2000,
         runtime=10,

@@ -18,7 +18,7 @@ rule table_page:
     input:
         csv=f"{RESULTS}/tables/{{table}}.csv",
         tex=f"{RESULTS}/tables/{{table}}.tex",
-        published=lambda wildcards: catalogue.config["tables"][wildcards.table].get("published", []),
+        published=lambda wildcards: catalogue.published_files(wildcards.table),
     output:
         report(
             f"{RESULTS}/report/tables/{{table}}.html",
@@ -29,7 +29,7 @@ rule table_page:
     log:
         f"{RESULTS}/logs/report/tables/{{table}}.log",
     wildcard_constraints:
-        table=one_of(catalogue.config["tables"]),
+        table=r"[^/]+",
     resources:
         mem_mb=1000,
         runtime=10,
@@ -55,7 +55,7 @@ rule search_page:
     log:
         f"{RESULTS}/logs/report/search/{{search}}.log",
     wildcard_constraints:
-        search=one_of(catalogue.config["searches"]),
+        search=r"[^/]+",
     resources:
         mem_mb=1000,
         runtime=10,

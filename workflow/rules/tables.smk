@@ -25,7 +25,7 @@ rule table:
     input:
         runs=lambda wildcards: catalogue.table_files(wildcards.table),
         models=lambda wildcards: catalogue.model_files(catalogue.table_runs(wildcards.table)),
-        published=lambda wildcards: catalogue.config["tables"][wildcards.table].get("published", []),
+        published=lambda wildcards: catalogue.published_files(wildcards.table),
     output:
         csv=f"{RESULTS}/tables/{{table}}.csv",
         tex=f"{RESULTS}/tables/{{table}}.tex",
