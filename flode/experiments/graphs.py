@@ -64,6 +64,17 @@ class Graphs:
             return self.num_graphs(variant)
         return self._registry.datasets[self._dataset_name(variant)].splits
 
+    def most_nodes(self, variant: str) -> int | None:
+        """Nodes of a variant's graphs, or of the raw graph of which it may be a component; None
+        where the configuration does not say."""
+        dataset = self.config["datasets"][self._dataset_name(variant)]
+        drawn = dataset.get("generate")
+        if self.is_generated(variant):
+            drawn = self._generator(variant)
+        if drawn is not None:
+            return drawn["clusters"] * drawn["cluster_size"]
+        return dataset.get("published", {}).get("nodes")
+
     def is_generated(self, variant: str) -> bool:
         """Whether a variant's graphs are drawn from a model, not read from raw files."""
         return self.config["datasets"][self._dataset_name(variant)]["format"] not in FORMATS

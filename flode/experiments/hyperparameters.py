@@ -123,6 +123,20 @@ def _parsed(name: str) -> dict:
     return values
 
 
+def rank_obstacle(name: str, nodes: int | None) -> str | None:
+    """Why a graph of at most so many nodes cannot have the run of this name: it would be the run
+    with all singular values, under another name.
+
+    Args:
+        name: of the configuration. A rank that is a default bounds larger graphs, and may stay.
+        nodes: None where it is not known.
+    """
+    rank = parse_configuration(name).get("rank")
+    if not isinstance(rank, int) or nodes is None or rank <= nodes:
+        return None
+    return f"rank is {rank}; at most {nodes} is allowed, the number of the graph's nodes"
+
+
 def architecture_keywords(hyperparameters: Mapping) -> dict:
     """Keywords of ``flode.model.Architecture`` but for ``in_channels`` and ``out_channels``."""
     keywords = {name: hyperparameters[name] for name in _ARCHITECTURE}

@@ -13,7 +13,11 @@ from torch import Tensor
 
 from flode.datasets.graph import Graph
 from flode.devices import is_out_of_memory
-from flode.experiments.hyperparameters import architecture_keywords, training_keywords
+from flode.experiments.hyperparameters import (
+    architecture_keywords,
+    rank_obstacle,
+    training_keywords,
+)
 from flode.experiments.othermodels import load_class, own_file, package_versions
 from flode.model import Architecture, Operator
 from flode.spectral import Factors, sna
@@ -43,6 +47,10 @@ class FLODETraining:
     def trainer(self, graph: Graph, number: int, splits: Sequence[int]) -> StackedTrainer:
         """Of these splits of graph ``number`` of the variant."""
         hyperparameters = self.settings["hyperparameters"]
+        if reason := rank_obstacle(self.settings["configuration"], graph.num_nodes):
+            raise ValueError(
+                f"{self.settings['variant']}/{self.settings['configuration']}: {reason}"
+            )
         factors = _factors(self.factor_file, number, graph).leading(hyperparameters["rank"])
         architecture = Architecture(
             in_channels=graph.num_features,

@@ -18,6 +18,7 @@ from flode.experiments.hyperparameters import (
     TRAINING,
     format_configuration,
     parse_configuration,
+    rank_obstacle,
 )
 from flode.experiments.othermodels import BUILT_IN, check_models, model_settings, on_variant
 from flode.experiments.validation import ConfigurationError, Schema
@@ -273,7 +274,10 @@ class Variants(Graphs):
             )
 
     def _check_rank(self, run: Run, rank: int | float | None) -> None:
-        """Counts and fractions compare with their like only: the number of nodes is not known."""
+        """N is known where the graph is generated or published; else the training tells, so counts
+        and fractions of a variant's rank compare with their like only."""
+        if reason := rank_obstacle(run.configuration, self.most_nodes(run.variant)):
+            raise ConfigurationError(f"{_in_words(run)}: {reason}")
         held = self.config["variants"][run.variant].get("rank")
         if type(rank) is type(held) and rank is not None and rank > held:
             raise ConfigurationError(

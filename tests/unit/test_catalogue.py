@@ -350,6 +350,8 @@ def test_a_bad_run_is_refused(variant, name, words):
         ("citeseer", "shared=false,path=powers", "the powers path needs shared weights"),
         ("roman-empire", "rank=0.5", "rank is 0.5; at most the variant's rank, 0.3, is allowed"),
         ("few", "rank=11", "rank is 11; at most the variant's rank, 10, .* variants.few.rank"),
+        (VARIANT, "rank=2501", "rank=2501: rank is 2501; at most 2500 is allowed, the number of"),
+        ("cora", "rank=99999", "rank=99999: rank is 99999; at most 2708 is allowed"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_before_any_job(variant, name, words):

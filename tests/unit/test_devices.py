@@ -10,6 +10,7 @@ import torch
 import flode.experiments.factorization as factorization
 import flode.experiments.runs as runs
 from flode import devices
+from flode.datasets.graph import Graph
 from flode.experiments.catalogue import Run
 from flode.experiments.factorization import factorize_graphs
 from flode.experiments.runs import run_configuration
@@ -180,6 +181,18 @@ def test_other_errors_come_as_they_are(files, monkeypatch):
     with pytest.raises(RuntimeError) as caught:
         run_configuration(catalogue(TINY).run_settings(Run(VARIANT)), *files, [0], device="cpu")
     assert caught.value is error
+
+
+def test_a_rank_that_names_more_than_the_nodes_is_refused_where_they_are_counted(files):
+    nodes = Graph.load(files[0]).num_nodes
+    settings = catalogue(TINY).run_settings(Run(VARIANT, f"rank={nodes + 1}"))
+    with pytest.raises(ValueError, match=rf"rank={nodes + 1}: rank is .*; at most {nodes} is"):
+        run_configuration(settings, *files, [0], device="cpu")
+    # A default of all graphs is none of this one, and the largest rank is one.
+    for overlay, name in [({"rank": nodes + 1}, "default"), ({}, f"rank={nodes}")]:
+        found = catalogue(TINY | {"hyperparameters": overlay})
+        settings = found.train_settings(Run(VARIANT, name))
+        assert run_configuration(settings, *files, [0], device="cpu")["records"]
 
 
 @pytest.mark.parametrize(("name", "prefix"), [("train", "train: "), ("", "")])
