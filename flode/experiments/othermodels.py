@@ -6,6 +6,7 @@ Light on purpose: the Snakefile reads it, so torch is imported by the classes th
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
@@ -56,6 +57,40 @@ def check_models(models: Mapping[str, Mapping], variants: Iterable[str]) -> None
                 f" {Path().resolve()}, nor in the workflow's folder; allowed are the path of a"
                 " Python file or a module, a colon, and the name of a class"
             )
+        if file := own_file(entry["class"]):
+            _check_code(file, entry["class"], f"models.{name}.class")
+
+
+def _check_code(file: Path, where: str, key: str) -> None:
+    """Refuse a file that does not have the class of its entry, without importing it: else that is
+    told only once graphs are built."""
+    _, wanted = class_parts(where)
+    try:
+        known = _names(ast.parse(file.read_bytes()).body)
+    except (SyntaxError, ValueError) as error:
+        raise ConfigurationError(f"{key} is {where!r}, but {file} is no Python: {error}") from error
+    if known.isdisjoint({wanted, "*", "__getattr__"}):
+        raise ConfigurationError(
+            f"{key} is {where!r}, but {file} has no {wanted!r}{did_you_mean(wanted, known)};"
+            " allowed is a class that it defines or imports"
+        )
+
+
+def _names(body: Iterable[ast.stmt]) -> set[str]:
+    """Names that statements of a module give to it; ``*`` where they import all of another."""
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            found.add(node.name)
+            continue
+        for inside in ast.walk(node):
+            if isinstance(inside, (ast.ClassDef, ast.FunctionDef)):
+                found.add(inside.name)
+            elif isinstance(inside, ast.alias):
+                found.add(inside.asname or inside.name.partition(".")[0])
+            elif isinstance(inside, ast.Name) and isinstance(inside.ctx, ast.Store):
+                found.add(inside.id)
+    return found
 
 
 def on_variant(entry: Mapping, variant: str) -> dict[str, Any]:

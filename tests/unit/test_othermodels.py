@@ -433,6 +433,43 @@ def test_configurations_that_are_refused(case):
         catalogue(overlay)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Own: pass",
+        "try:\n    from theirs import Net as Own\nexcept ImportError:\n    Own = None",
+        "if True:\n    class Own: pass",
+        "Other = Own = make()",
+        "Own: type = make()",
+        "from theirs import *",
+        "def __getattr__(name): return type(name, (), {})",
+    ],
+)
+def test_a_file_may_define_or_import_its_class_in_any_way(tmp_path, text):
+    (tmp_path / "own.py").write_text(text)
+    catalogue({"models": {"own": {"class": f"{tmp_path}/own.py:Own"}}})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "class Own2: pass\nraise RuntimeError",
+            r"has no 'Own' \(did you mean 'Own2'\?\); allowed",
+        ),
+        ("class Other:\n    Own = 3", "has no 'Own'; allowed is a class that it"),
+        ("def other():\n    Own = 3", "has no 'Own'"),
+        ("import Own.other as other", "has no 'Own'"),
+        ("class Own(:", "is no Python: invalid syntax"),
+        ("\0", "is no Python"),
+    ],
+)
+def test_a_file_without_the_class_is_refused_before_any_job(tmp_path, text, message):
+    (tmp_path / "own.py").write_text(text)
+    with pytest.raises(ConfigurationError, match=rf"(?s)models.own.class is .*own.py {message}"):
+        catalogue({"models": {"own": {"class": f"{tmp_path}/own.py:Own"}}})
+
+
 CODE = {
     "in training only": (
         "import torch\nclass Own(torch.nn.Linear):\n"
@@ -453,8 +490,10 @@ CODE = {
         "    def forward(self, x, edge_index): return super().forward(x.mul_(2))\n",
         "changes what it is given",
     ),
-    "import": ("import not_there\n", "ModuleNotFoundError: No module named 'not_there'"),
-    "name": ("class Other: pass\n", "no class 'Own' in it"),
+    "import": (
+        "import not_there\nclass Own: pass\n", "ModuleNotFoundError: No module named 'not_there'",
+    ),
+    "name": ("Own = 3\n", "no class 'Own' in it"),
     "no module": ("class Own: pass\n", "TypeError: Own is no torch.nn.Module"),
     "keywords": (
         "import torch\nclass Own(torch.nn.Module):\n    pass\n", "unexpected keyword argument",
