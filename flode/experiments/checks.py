@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from flode.experiments.latextexts import check_latex
 from flode.experiments.publishedfiles import published_lines
 from flode.experiments.readings import check_discrepancies
 from flode.experiments.validation import ConfigurationError, did_you_mean
@@ -156,8 +157,10 @@ def _check_horizons(spec: Mapping, where: str) -> None:
 
 
 def check_table(catalogue: Catalogue, table: str) -> None:
-    """Refuse a table whose runs are not of the kind that it shows, or that needs itself."""
+    """Refuse a table whose runs are not of the kind that it shows, or that needs itself, and texts
+    that LaTeX cannot set."""
     spec, where = catalogue.config["tables"][table], f"tables.{table}"
+    check_latex(spec, where)
     _check_models(catalogue, table, where)
     if spec["kind"] == "frequency_dominance":
         _check_frequency_table(catalogue, spec, where)
