@@ -94,6 +94,18 @@ def test_a_graph_a_model_and_an_ablation_row_are_added_as_described(tmp_path):
     assert added == {"sign=1," + f"layers={n}" for n in (2, 3, 4, 6)} | {"sign=1"}
 
 
+def test_the_runs_of_an_added_row_are_those_described():
+    overlay = yaml.safe_load(block("Adding to it", "yaml"))
+    found = catalogue({key: overlay[key] for key in ("results", "tables")})
+    runs = found.table_runs("ablation")
+    assert f"all {len(runs)} runs" in README
+    own = [run for run in runs if "sign=1" in run.configuration.split(",")]
+    assert len(own) == 5 and "The new row's five runs" in README
+    (files,) = re.findall(r"^snakemake (\S*sign=1\S*) --configfile", README, re.MULTILINE)
+    expanded = subprocess.run(["bash", "-c", f"echo {files}"], capture_output=True, text=True)
+    assert set(expanded.stdout.split()) == set(found.files_of(own))
+
+
 def test_a_model_of_ones_own_stands_beside_flode_as_described(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     section = README.partition("### Your model beside FLODE\n")[2]
