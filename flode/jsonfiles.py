@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-#: What to do about a damaged file: of one that a job makes, and of another.
-MADE_AGAIN = "delete it to have it made again"
+from flode.files import MADE_AGAIN
+
+#: What to do about a damaged file that no job makes.
 RESTORE = "restore it, from version control for example, or leave it out"
 
 

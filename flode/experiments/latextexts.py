@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from flode.experiments.validation import ConfigurationError
 
 #: Keys of a table or a subtable, and of one of its columns or rows, whose values are LaTeX.
-_OF_BLOCKS, _OF_LINES = ("caption", "header", "says"), ("label",)
+_OF_BLOCKS, _OF_LINES = ("caption", "title", "header", "says"), ("label",)
 
 #: What may hold what the text around it may not: escaped characters, tables and matrices, formulas,
 #: and names of labels and addresses.

@@ -311,6 +311,8 @@ def _write_report(config: Mapping[str, Any], work: _Partial, snakefile: str | Pa
             Path(path).unlink(missing_ok=True)
     elif Path(shown.file).exists():
         print(f"{shown.file} is left as it is: there is nothing to show", file=sys.stderr)
+    else:
+        print("nothing to show yet: no run is there", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -109,6 +109,14 @@ def test_a_damaged_run_is_not_there_and_summaries_come_last(found, capsys):
     assert len(notes) == 10 and notes.str.contains("damaged").sum() == 1
 
 
+def test_where_no_run_is_there_it_says_so(found, capsys):
+    overlay = OVERLAY | {"studies": dict.fromkeys(found.config["studies"])}
+    figures = {n: None for n, spec in found.config["figures"].items() if "study" in spec}
+    tables = {"tables": {"claims": None}, "report": {"learnt": []}}
+    show_partial(configuration(overlay | {"figures": figures} | tables), ROOT / "Snakefile")
+    assert "nothing to show yet: no run is there" in capsys.readouterr().err
+
+
 def test_what_cannot_be_written_is_told_of_at_the_end(found, monkeypatch, capsys):
     put_run(found, "cora", 0.87)
     monkeypatch.setattr(partial, "make_report", lambda *_: None)
