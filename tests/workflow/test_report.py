@@ -131,7 +131,7 @@ def test_items_have_captions_and_show_what_they_should(finished):
         "Quick run",
         "ordered DSBM graphs",
         "Appendix A.2",
-        "3 run files of 3 variants",
+        "3 runs of 3 variants",
     ):
         assert words in table["caption"], words
     page = content(table)
