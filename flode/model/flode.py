@@ -82,6 +82,10 @@ class FLODE(nn.Module):
         """Parameters under the names of ``Architecture.initial_parameters``."""
         return {name: getattr(self, attribute) for name, attribute in self.names.items()}
 
+    def computed_parameters(self) -> list[str]:
+        """Names of parameters that are computed from others (``torch.nn.utils.parametrize``)."""
+        return [name for name, value in self.parameters_by_name().items() if not value.is_leaf]
+
     def load_parameters(self, parameters: dict[str, Tensor]) -> None:
         """Set parameters from tensors of the same names and shapes.
 
@@ -90,7 +94,7 @@ class FLODE(nn.Module):
                 computed from others (``torch.nn.utils.parametrize``).
         """
         own = self.parameters_by_name()
-        if computed := [name for name, value in own.items() if not value.is_leaf]:
+        if computed := self.computed_parameters():
             raise ValueError(
                 f"parameter {computed[0]!r} is parametrized, and so cannot be set; set what it is"
                 " computed from, or remove the parametrization first"

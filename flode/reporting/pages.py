@@ -18,7 +18,7 @@ from flode.experiments.checks import FLODE
 from flode.files import write_text_atomic
 from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
 from flode.reporting.published import files_of, read_published
-from flode.reporting.tidy import is_quick, not_run, read_csv, read_table
+from flode.reporting.tidy import files_behind, is_quick, not_run, read_csv, read_table
 from flode.reporting.typeset import QUICK_STAMP, ranks
 from flode.reporting.verdicts import EXACT_RULE, MEAN_RULE, NOT_RUN, PLACE_RULE
 
@@ -96,8 +96,8 @@ def write_table_page(
     notes = []
     if frame["published_mean"].notna().any():
         notes = [_BRACKETS, *(f"{rule}." for rule in _RULES.get(spec["kind"], [MEAN_RULE]))]
-    files = {file for cell in frame["runs"] for file in cell.split(";") if file}
-    notes.append(f"Generated from {len(files)} files of runs and statistics." if files else "")
+    if files := files_behind(frame):
+        notes.append(f"Generated from {len(files)} files of runs and statistics.")
     counts = frame.loc[frame["verdict"] != "", "verdict"].value_counts()
     return _write(
         output,

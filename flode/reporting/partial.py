@@ -142,9 +142,9 @@ class _Partial:
             inputs["graphs"], inputs["factors"] = (
                 [files[index] for files in there.values()] for index in (0, 1)
             )
-            for label, variant in settings["variants"].items():
-                known = known_statistics(self.catalogue, variant)
-                if label not in there and known is not None:
+            absent = {k: v for k, v in settings["variants"].items() if k not in there}
+            for label, variant in absent.items():
+                if (known := known_statistics(self.catalogue, variant)) is not None:
                     statistics[label] = known
             by_graph = self.catalogue.study_runs(name)
             inputs["runs"], reasons = self._present(

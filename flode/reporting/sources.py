@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from flode.experiments.runfiles import read_run
+from flode.reporting.tidy import files_behind
 
 #: Digits of a commit that are shown.
 _SHORT = 10
@@ -39,9 +40,8 @@ def sources(frames: Iterable[pd.DataFrame]) -> dict[tuple[str, str, str], Source
     Raises:
         ValueError: a damaged run file, named.
     """
-    listed = (names for frame in frames if "runs" in frame for names in frame["runs"].dropna())
     found: dict[tuple[str, str, str], Source] = defaultdict(Source)
-    for path in dict.fromkeys(name for names in listed for name in names.split(";") if name):
+    for path in dict.fromkeys(file for frame in frames for file in files_behind(frame)):
         # Some numbers are of a graph's statistics.
         if not Path(path).name.startswith("splits-") or not Path(path).is_file():
             continue

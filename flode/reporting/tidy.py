@@ -207,6 +207,12 @@ def is_quick(frame: pd.DataFrame) -> bool:
     return bool(frame["note"].fillna("").astype(str).str.contains(QUICK, regex=False).any())
 
 
+def files_behind(frame: pd.DataFrame) -> list[str]:
+    """Files that the numbers of a table rest on, each once, in the order of appearance."""
+    listed = frame["runs"].dropna() if "runs" in frame else ()
+    return list(dict.fromkeys(file for cell in listed for file in cell.split(";") if file))
+
+
 def not_run(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Cells that were not run, by their reasons, in order of appearance."""
     missing = frame[frame["verdict"] == NOT_RUN]

@@ -42,7 +42,7 @@ class ModulusAdam(torch.optim.Optimizer):
         for part in model.modules():
             if isinstance(part, FLODE):
                 own, places = part.parameters_by_name(), part.architecture.complex_parameters
-                if computed := [name for name, value in own.items() if not value.is_leaf]:
+                if computed := part.computed_parameters():
                     raise ValueError(
                         f"parameter {computed[0]!r} of a FLODE is parametrized: what is trained in"
                         " its place has no modulus; remove the parametrization, or take"
