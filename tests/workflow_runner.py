@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.configuration import ROOT, merge
+from tests.configuration import ROOT, merge, trimmed
 
 LINKED = ("Snakefile", "workflow", "config", "profiles", "flode")
 
@@ -19,6 +19,21 @@ def working_copy(folder: Path, overlay: dict) -> Path:
     for name in LINKED:
         (folder / name).symlink_to(ROOT / name)
     write_overlay(folder, overlay)
+    return folder
+
+
+def small_copy(folder: Path, overlay: dict) -> Path:
+    """A working copy of the workflow with three DSBM graphs and nothing else."""
+    working_copy(folder, overlay)
+    (folder / "config").unlink()
+    (folder / "config").mkdir()
+    files = trimmed()
+    for path in (ROOT / "config").iterdir():
+        if path.stem in files:
+            text = yaml.safe_dump(files[path.stem], allow_unicode=True)
+            (folder / "config" / path.name).write_text(text, encoding="utf-8")
+        else:
+            (folder / "config" / path.name).symlink_to(path)
     return folder
 
 

@@ -5,73 +5,13 @@ import json
 import re
 
 import pytest
-import yaml
 
-from tests.configuration import ROOT, TINY, configuration
-from tests.workflow_runner import snakemake, working_copy, write_overlay
+from tests.configuration import TINY
+from tests.workflow_runner import small_copy, snakemake, write_overlay
 
 PREFIX = TINY["results"]
 RUN = f"{PREFIX}/runs/dsbm-alpha0.1-beta0.2/default/splits-0-1.json"
 FACTORS = f"{PREFIX}/factors/dsbm-alpha0.1-beta0.2.safetensors"
-VARIANTS = ("dsbm-alpha0.1-beta0.05", "dsbm-alpha0.1-beta0.2", "dsbm-alpha0.1-beta0.3")
-
-
-def trimmed():
-    """Configuration files of a workflow that has three DSBM graphs and a study without a graph."""
-    whole = configuration()
-    tables, figures = whole["tables"], whole["figures"]
-    for name in ("dsbm", "dsbm_hyperparameters"):
-        for subtable in tables[name]["subtables"].values():
-            columns = subtable["columns"].items()
-            subtable["columns"] = {key: one for key, one in columns if one["variant"] in VARIANTS}
-    searches = {"dsbm": whole["searches"]["dsbm"] | {"variants": list(VARIANTS)}}
-    dsbm = {
-        "datasets": {"dsbm": whole["datasets"]["dsbm"]},
-        "variants": {name: whole["variants"][name] for name in VARIANTS},
-        "searches": searches,
-        "tables": {name: tables[name] for name in ("dsbm", "dsbm_hyperparameters")},
-        "figures": {"dsbm": figures["dsbm"]},
-    }
-    cell = {"source": "dsbm", "where": {"subtable": "net_flow", "row": "FLODE", "column": "0.20"}}
-    claims = {"FLODE is better than <chance>": {"source": "Section 6"}}
-    claims["FLODE is better than <chance>"]["checks"] = [{"greater": [cell, 0]}]
-    learnt = [
-        {"statement": "An {open} point", "table": "dsbm", "cells": [cell["where"]]},
-        {"statement": "Balance", "figure": "weakly_balanced"},
-    ]
-    return {
-        "dsbm": dsbm,
-        "studies": {
-            "studies": {"weakly_balanced": whole["studies"]["weakly_balanced"]},
-            "figures": {"weakly_balanced": figures["weakly_balanced"]},
-        },
-        "reproduction": {
-            "tables": {
-                "reproduction": tables["reproduction"] | {"tables": ["dsbm"]},
-                "claims": tables["claims"] | {"claims": claims},
-            }
-        },
-        "report": {"report": {"learnt": learnt}},
-        "node_classification": {},
-        "models": {"models": {}},
-        "ablation": {},
-        "depth": {},
-        "discrepancies": {},
-    }
-
-
-def small_copy(folder):
-    working_copy(folder, TINY)
-    (folder / "config").unlink()
-    (folder / "config").mkdir()
-    files = trimmed()
-    for path in (ROOT / "config").iterdir():
-        if path.stem in files:
-            text = yaml.safe_dump(files[path.stem], allow_unicode=True)
-            (folder / "config" / path.name).write_text(text, encoding="utf-8")
-        else:
-            (folder / "config" / path.name).symlink_to(path)
-    return folder
 
 
 def embedded(path, name):
@@ -91,7 +31,7 @@ def jobs(done):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    folder = small_copy(tmp_path_factory.mktemp("report"))
+    folder = small_copy(tmp_path_factory.mktemp("report"), TINY)
     # Neither a user's profile nor a cluster's is for the second Snakemake.
     snakemake(folder, "all")
     return folder
