@@ -136,6 +136,7 @@ def write_series(settings, path):
                 x = values.get("num_layers", values.get("rank"))
                 rows.append({"graph": label, "series": series, "configuration": configuration})
                 rows[-1] |= {"x": x, "mean": None, "explained_variance": None}
+                rows[-1] |= {"fd_mean": None, "exponent_mean": None}
     pd.DataFrame(rows).to_csv(path, index=False)
 
 
