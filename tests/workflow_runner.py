@@ -23,7 +23,7 @@ def working_copy(folder: Path, overlay: dict) -> Path:
 
 
 def small_copy(folder: Path, overlay: dict) -> Path:
-    """A working copy of the workflow with three DSBM graphs and nothing else."""
+    """A working copy whose configuration is ``trimmed``."""
     working_copy(folder, overlay)
     (folder / "config").unlink()
     (folder / "config").mkdir()

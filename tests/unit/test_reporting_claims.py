@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from flode.experiments.checks import STUDY_COLUMNS
 from flode.experiments.validation import ConfigurationError
 from flode.reporting.claims import claim_verdict, claims_table, load_sources, render_claims
 from flode.reporting.stages import make_table
@@ -133,10 +134,9 @@ def write_series(settings, path):
     for label, by_series in settings["series"].items():
         for series, points in by_series.items():
             for configuration, values in points.items():
-                x = values.get("num_layers", values.get("rank"))
-                rows.append({"graph": label, "series": series, "configuration": configuration})
-                rows[-1] |= {"x": x, "mean": None, "explained_variance": None}
-                rows[-1] |= {"fd_mean": None, "exponent_mean": None}
+                row = dict.fromkeys(STUDY_COLUMNS[settings["spec"]["kind"]])
+                row |= {"graph": label, "series": series, "configuration": configuration}
+                rows.append(row | {"x": values.get("num_layers", values.get("rank"))})
     pd.DataFrame(rows).to_csv(path, index=False)
 
 
