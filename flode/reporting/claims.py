@@ -27,8 +27,11 @@ from flode.reporting.verdicts import FAILS, HALF_POINT, HOLDS, NOT_RUN, QUICK_RU
 #: Remark on a check of percentages that are nearly equal.
 CLOSE = "less than half a point apart"
 
-#: What the remark is for, as summaries of claims state it.
-CLOSE_RULE = f"Accuracies that are {CLOSE} are called close"
+#: Remark on a check of means of which one rests on more splits.
+UNEQUAL = "means over different numbers of splits"
+
+#: What the remarks are for, as summaries of claims state it.
+REMARKS_RULE = f"Accuracies that are {CLOSE} are called close, and checks of {UNEQUAL} unequal"
 
 #: The claim, where the paper makes it, how many checks hold, the verdict.
 _COLUMNS = r"p{0.5\linewidth} p{0.18\linewidth} p{0.17\linewidth} c"
@@ -54,6 +57,7 @@ class _Value:
     missing: str = ""
     quick: bool = False
     percent: bool = False
+    splits: tuple[int, ...] = ()
 
 
 def load_sources(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
@@ -112,6 +116,9 @@ def claims_table(
                 difference = abs(left.number - right.number)
                 if left.percent and right.percent and difference < HALF_POINT:
                     add_note(record, CLOSE)
+                splits = dict.fromkeys(left.splits + right.splits)
+                if len(splits) > 1:
+                    add_note(record, f"{UNEQUAL}: {' and '.join(map(str, splits))}")
             if left.quick or right.quick:
                 add_note(record, QUICK)
             records.append(record)
@@ -130,7 +137,8 @@ def _value(
         number = None if other.number is None else found.number - other.number
         runs = ";".join(filter(None, [found.runs, other.runs]))
         words, quick = f"{found.words} minus {other.words}", found.quick or other.quick
-        return _Value(number, words, runs, other.missing, quick)
+        splits = found.splits + other.splits
+        return _Value(number, words, runs, other.missing, quick, splits=splits)
     return found
 
 
@@ -168,7 +176,10 @@ def _cell(
     missing = f"{side['source']} has no {column} of {_words(side)}" if number is None else ""
     quick = isinstance(note, str) and QUICK in note
     percent = row.get("unit") == "%"
-    return _Value(number, words, runs if isinstance(runs, str) else "", missing, quick, percent)
+    measured = number is not None and not column.startswith("published")
+    splits = (int(row["n"]),) if measured and pd.notna(row.get("n")) else ()
+    runs = runs if isinstance(runs, str) else ""
+    return _Value(number, words, runs, missing, quick, percent, splits)
 
 
 def _words(side: Mapping[str, Any], beside: Any = None) -> str:
@@ -191,7 +202,7 @@ def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = Fa
         rows.append([*map(ragged, texts), verdict])
     notes = [
         "Each check compares measured numbers, means without their spread; the CSV beside this file"
-        f" gives their values. {CLOSE_RULE}."
+        f" gives their values. {REMARKS_RULE}."
     ]
     if quick:
         notes.append(escape(QUICK_RULE) + ".")
@@ -203,11 +214,11 @@ def render_claims(frame: pd.DataFrame, spec: Mapping[str, Any], quick: bool = Fa
 
 def checks_held(checks: pd.DataFrame) -> str:
     """How many of a claim's checks hold, of those that were run, and what of the others; how many
-    rest on a difference that is small."""
+    rest on a difference that is small, or on different splits."""
     verdicts, notes = checks["verdict"], checks["note"]
     run = (verdicts != NOT_RUN).sum()
-    close = notes.str.contains(CLOSE, regex=False).sum()
-    counts = {"close": close, "not run": len(checks) - run}
+    close, unequal = (notes.str.contains(one, regex=False).sum() for one in (CLOSE, UNEQUAL))
+    counts = {"close": close, "unequal": unequal, "not run": len(checks) - run}
     more = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     words = f" ({more})" if more else ""
     return f"{(verdicts == HOLDS).sum()} of {run}{words}"

@@ -14,7 +14,7 @@ import pandas as pd
 from flode.experiments.captions import readable, rst_escape
 from flode.experiments.checks import SUMMARIES
 from flode.files import write_text_atomic
-from flode.reporting.claims import CLOSE_RULE, checks_held, claim_verdict
+from flode.reporting.claims import REMARKS_RULE, checks_held, claim_verdict
 from flode.reporting.plain import (
     Digits,
     digits_of,
@@ -181,7 +181,7 @@ def _claims(frame: pd.DataFrame | None, name: str, links: Collection[str]) -> li
     counts = [f"{found.count(one)} {words}" for one, words in _CLAIM_WORDS.items() if one in found]
     parts += [
         f"Of {len(found)} claims {_listed(counts)}. A claim holds if all of its checks do, "
-        f"comparisons of measured numbers. {CLOSE_RULE}. Their values: "
+        f"comparisons of measured numbers. {REMARKS_RULE}. Their values: "
         f"{_link(name, 'the table of claims', links)}.",
         _table(["claim", "where", "checks that hold", "verdict"], rows),
     ]

@@ -5,7 +5,13 @@ import pytest
 
 from flode.experiments.checks import STUDY_COLUMNS
 from flode.experiments.validation import ConfigurationError
-from flode.reporting.claims import claim_verdict, claims_table, load_sources, render_claims
+from flode.reporting.claims import (
+    checks_held,
+    claim_verdict,
+    claims_table,
+    load_sources,
+    render_claims,
+)
 from flode.reporting.stages import make_table
 from flode.reporting.tidy import tidy_frame, write_table
 from tests.configuration import catalogue
@@ -20,6 +26,7 @@ TABLE = tidy_frame(
         record("t", "FLODE", "0.05", "", mean=88.0, runs="b.json"),
         record("t", "MagNet", "0.1", "", mean=None, published_mean=95.0, runs=""),
         record("t", "MagNet", "0.05", "", mean=None, published_mean=85.0, runs=""),
+        record("t", "part", "0.1", "", mean=80.0, runs="c.json") | {"n": 3},
         record("t", "lost", "0.1", "not run", mean=None, published_mean=99.0, runs=""),
     ]
 )
@@ -69,6 +76,20 @@ def test_accuracies_that_are_nearly_equal_are_called_close():
     frame = judge({"greater": [cell("FLODE", "0.1"), cell("FLODE", "0.1")]})
     assert frame["note"].item() == "90 against 90; less than half a point apart"
     assert "less than" not in judge({"greater": [cell("FLODE", "0.1"), 89.9]})["note"].item()
+
+
+def test_means_over_different_numbers_of_splits_are_called_unequal():
+    frame = judge(
+        {"greater": [drop("FLODE"), cell("part", "0.1")]},
+        {"greater": [cell("FLODE", "0.1"), cell("FLODE", "0.05")]},
+        {"less": [cell("part", "0.1"), cell("MagNet", "0.1", value="published_mean")]},
+    )
+    assert frame["note"].tolist() == [
+        "2 against 80; means over different numbers of splits: 10 and 3",
+        "90 against 88",
+        "80 against 95",
+    ]
+    assert checks_held(frame) == "2 of 3 (1 unequal)"
 
 
 def test_the_runs_of_a_check_are_named():
