@@ -6,9 +6,9 @@ Light on purpose: the Snakefile's rules call it, so nothing here imports torch o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flode.experiments.catalogue import Catalogue
@@ -50,6 +50,11 @@ def rst_escape(text: str) -> str:
 def readable(name: str) -> str:
     """A key of the configuration as a title."""
     return name.replace("_", " ")
+
+
+def table_title(layouts: Mapping[str, Any], table: str) -> str:
+    """What a reader calls a table (``Catalogue.layouts``), as plain text."""
+    return plain_text(layouts.get(table, {}).get("title") or "") or readable(table)
 
 
 def category(catalogue: Catalogue, table: str) -> str:

@@ -135,12 +135,8 @@ class Catalogue(Variants):
         if spec["kind"] == "reproduction":
             for name in spec["tables"]:
                 self._lookup("tables", name, f"tables.{table}.tables")
-            found = {name: self.config["tables"][name] for name in spec["tables"]}
-            spec["tables"] = {name: one["kind"] for name, one in found.items()}
-            spec["layouts"] = {
-                name: {"title": one.get("title"), "subtables": one.get("subtables", {})}
-                for name, one in found.items()
-            }
+            spec["layouts"] = self.layouts(spec["tables"])
+            spec["tables"] = {name: one["kind"] for name, one in spec["layouts"].items()}
         if spec["kind"] == "discrepancies":
             spec["subtables"] = completed_rows(self, table)
         for row, name in spec.get("models", {}).items():
@@ -158,6 +154,18 @@ class Catalogue(Variants):
                     default = self.hyperparameters(Run(row["variant"]))
                     row["default"] = {name: default[name] for name in choose}
         return {"version": versions.TABLE, "spec": spec, "quick": self.config["quick"]}
+
+    def layouts(self, tables: Iterable[str]) -> dict[str, dict]:
+        """What names the numbers of tables: ``{table: {kind, title, subtables}}``."""
+        return {
+            name: {
+                "kind": spec["kind"],
+                "title": spec.get("title"),
+                "subtables": spec.get("subtables", {}),
+            }
+            for name in tables
+            for spec in [self._entry("tables", name)]
+        }
 
     def figure_settings(self, figure: str) -> dict:
         """Settings of a figure."""

@@ -12,6 +12,7 @@ from flode.experiments.captions import (
     rst_caption,
     search_caption,
     table_caption,
+    table_title,
 )
 from flode.experiments.catalogue import Catalogue
 from flode.experiments.checks import SUMMARIES, check_place, one_known
@@ -64,7 +65,8 @@ class Report:
         kinds = {name: self._config["tables"][name]["kind"] for name in self._summed_up()}
         common = {"version": versions.REPORT, "quick": self._config["quick"]}
         splits = {name: self._catalogue.num_splits(name) for name in self._config["variants"]}
-        return common | {"kinds": kinds, "learnt": self._learnt, "splits": splits}
+        own = {"kinds": kinds, "layouts": self._catalogue.layouts(kinds), "learnt": self._learnt}
+        return common | own | {"splits": splits}
 
     def page_settings(self, table: str) -> dict:
         """Settings of the page of a table."""
@@ -74,12 +76,18 @@ class Report:
             name: {key: part[key] for key in ("caption", "header") if key in part}
             for name, part in spec.get("subtables", {}).items()
         }
+        if spec["kind"] == "reproduction":
+            shown["layouts"] = self._catalogue.layouts(spec["tables"])
         caption = table_caption(self._catalogue, table)
         return {"version": versions.REPORT, "spec": shown, "caption": caption}
 
     def search_settings(self, search: str) -> dict:
         """Settings of the page of a search."""
         return {"version": versions.REPORT, "caption": search_caption(self._catalogue, search)}
+
+    def table_title(self, table: str) -> str:
+        """What the report calls a table."""
+        return table_title(self._catalogue.layouts([table]), table)
 
     def table_caption(self, table: str) -> dict:
         """Its caption as reStructuredText."""

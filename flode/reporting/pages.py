@@ -13,10 +13,11 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from flode.experiments.captions import plain_text
+from flode.experiments.captions import plain_text, table_title
 from flode.experiments.checks import FLODE
 from flode.files import write_text_atomic
-from flode.reporting.plain import Digits, digits_of, measured_text, place_text, published_text
+from flode.reporting.places import plain_words
+from flode.reporting.plain import Digits, digits_of, measured_text, published_text
 from flode.reporting.published import files_of, read_published
 from flode.reporting.tidy import files_behind, is_quick, not_run, read_csv, read_table
 from flode.reporting.typeset import QUICK_STAMP, ranks
@@ -157,7 +158,7 @@ def _matrix(
 
 def _list(frame: pd.DataFrame, spec: Mapping[str, Any]) -> list[_Block]:
     """A row a cell."""
-    digits = digits_of(frame)
+    digits, layouts = digits_of(frame), spec.get("layouts", {})
     if spec["kind"] == "claims":
         rows, before = [], None
         for cell in frame.itertuples(index=False):
@@ -167,9 +168,9 @@ def _list(frame: pd.DataFrame, spec: Mapping[str, Any]) -> list[_Block]:
         return [_Block("", ["claim", "where", "check", "values", "verdict"], rows)]
     rows = [
         _Row(
-            cell.table,
+            table_title(layouts, cell.table),
             [
-                _Cell(place_text(cell)),
+                _Cell(plain_words(layouts, cell)),
                 _Cell(measured_text(cell, digits), number=True),
                 _Cell(published_text(cell, digits), number=True),
                 _verdict(cell),

@@ -1,11 +1,13 @@
-"""What a reader of the paper calls the cells of a table, which have keys: LaTeX."""
+"""What a reader of the paper calls the cells of a table, which have keys: as LaTeX, and plainly."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from flode.experiments.captions import readable
+from flode.experiments.captions import plain_text, readable
+from flode.experiments.checks import FLODE
+from flode.reporting.ablation import AS_PUBLISHED
 from flode.reporting.statistics import QUANTITIES
 from flode.reporting.typeset import escape
 
@@ -26,6 +28,17 @@ _SPECTRA = {
     "predicted_high": r"HFD predicted (\%)",
     "observed_high": r"HFD observed (\%)",
 }
+
+_OPTIONS = {
+    "D": "directed",
+    "U": "undirected",
+    "schroedinger": "Schrödinger",
+    "ode": "ODE",
+    "no ode": "no ODE",
+}
+
+#: Kinds of table whose numbers `cell_words` tells apart.
+_OF_FLODE = ("comparison", "ranking", "hyperparameters", "frequency_dominance", "datasets")
 
 _METRICS = {"accuracy": "accuracy", "dirichlet_energy": "energy", "num_layers": "layers"}
 
@@ -89,3 +102,24 @@ def cell_words(kind: str, subtables: Mapping[str, Any], cell: Any) -> str:
     else:  # of a ranking, the place stands before the number
         words = column
     return f"{block(own, cell.subtable)}: {words}"
+
+
+def plain_words(layouts: Mapping[str, Any], cell: Any) -> str:
+    """The same of any table's number, as plain text: ``Directed graphs: Film``.
+
+    Args:
+        layouts: ``Catalogue.layouts`` of its table and perhaps others.
+        cell: of a tidy table.
+    """
+    layout = layouts.get(cell.table, {})
+    kind, subtables = layout.get("kind"), layout.get("subtables", {})
+    if kind == "ablation":  # its labels are equations
+        published = cell.column.endswith(AS_PUBLISHED)
+        what = option(cell) + (AS_PUBLISHED if published else ", layers chosen by validation")
+        options = ", ".join(_OPTIONS.get(one, one) for one in cell.row.split(", "))
+        title = plain_text(block(subtables.get(cell.subtable, {}), cell.subtable))
+        return f"{title}: {options}; {what}"
+    if kind not in _OF_FLODE:
+        return ", ".join(filter(None, [cell.subtable, cell.row, cell.column]))
+    words = plain_text(cell_words(kind, subtables, cell))
+    return f"{words}, {cell.row}" if kind == "comparison" and cell.row != FLODE else words

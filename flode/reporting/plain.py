@@ -58,11 +58,6 @@ def published_text(cell: Any, digits: Digits) -> str:
     return text.replace("-", "−")
 
 
-def place_text(cell: Any) -> str:
-    """Where a cell stands in its table: ``heat, FD, Cora``."""
-    return ", ".join(filter(None, [cell.subtable, cell.row, cell.column]))
-
-
 def places_among(cell: Any) -> tuple[str, str]:
     """``("3rd: ", "1st: ")``, the places of a model where its place is judged and is not the
     paper's, to stand before its numbers; else nothing."""

@@ -6,20 +6,21 @@ Every number in it is counted in, or read from, the tables that the workflow mad
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from flode.experiments.captions import readable, rst_escape
+from flode.experiments.captions import readable, rst_escape, table_title
 from flode.experiments.checks import SUMMARIES
 from flode.files import write_text_atomic
 from flode.reporting.claims import REMARKS_RULE, checks_held, claim_verdict
+from flode.reporting.places import plain_words
 from flode.reporting.plain import (
     Digits,
     digits_of,
     measured_text,
-    place_text,
     places_among,
     published_text,
 )
@@ -40,6 +41,33 @@ from flode.reporting.verdicts import (
 )
 
 Tables = Mapping[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a reader calls the tables, and what the report shows of them.
+
+    Attributes:
+        layouts: ``Catalogue.layouts``.
+        links: names of files that the report shows.
+    """
+
+    layouts: Mapping[str, Any]
+    links: Collection[str]
+
+    def title(self, table: str) -> str:
+        return table_title(self.layouts, table)
+
+    def table(self, name: str, text: str = "") -> str:
+        """A table by its title or other words."""
+        return self.link(f"{name}.html", text or self.title(name))
+
+    def link(self, file: str, text: str) -> str:
+        """The words, and where the report shows the file a link: Snakemake defines a target for
+        each."""
+        words = rst_escape(text)
+        return f"`{words} <{file}_>`__" if file in self.links else words
+
 
 _TITLE = "“A Fractional Graph Laplacian Approach to Oversmoothing”, reproduced"
 
@@ -68,13 +96,13 @@ def summary_text(settings: Mapping[str, Any], tables: Tables, links: Collection[
     """The summary of these tables.
 
     Args:
-        settings: ``kinds``, ``{table: kind}`` of the tables that it reads, ``learnt``, the entries
-            of the configuration's ``report.learnt``, ``splits``, how many each variant has, and
-            ``quick``.
+        settings: ``kinds``, ``{table: kind}`` of the tables that it reads, ``layouts`` of them
+            (``Catalogue.layouts``), ``learnt``, the entries of the configuration's
+            ``report.learnt``, ``splits``, how many each variant has, and ``quick``.
         tables: tidy tables by name; one that is missing is said to be so.
         links: names of files that the report shows, ``<table>.html`` and ``<figure>.svg``.
     """
-    kinds = settings["kinds"]
+    kinds, shown = settings["kinds"], _Shown(settings["layouts"], links)
     quick = settings["quick"] or any(is_quick(frame) for frame in tables.values())
     parts = [_heading(_TITLE, "=")]
     if quick:
@@ -87,19 +115,19 @@ def summary_text(settings: Mapping[str, Any], tables: Tables, links: Collection[
         measuring = [table for table in kinds if kinds[table] not in SUMMARIES]
         lacking = [table for table in measuring if table not in tables]
         own = tables.get(name)
-        parts += _reproduction(own, name, links, quick, settings["splits"], lacking)
+        parts += _reproduction(own, name, shown, quick, settings["splits"], lacking)
     for name in groups.get("claims", []):
-        parts += _claims(tables.get(name), name, links)
-    parts += _not_run(kinds, tables, links)
+        parts += _claims(tables.get(name), name, shown)
+    parts += _not_run(kinds, tables, shown)
     parts += _sources(tables)
     learnt = []
     for name in kinds:
         if "discrepancies" in (name, kinds[name]):
-            learnt += _discrepancies(tables.get(name), name, links)
+            learnt += _discrepancies(tables.get(name), name, shown)
     for entry in settings["learnt"]:
-        learnt += _learnt(entry, tables, links)
+        learnt += _learnt(entry, tables, shown)
     for name in groups.get("reproduction", []):
-        learnt += _printed_twice(tables.get(name), links)
+        learnt += _printed_twice(tables.get(name), shown)
     if learnt:
         parts += [_heading("Where paper and numbers disagree", "-"), *learnt]
     return "\n\n".join(parts) + "\n"
@@ -108,17 +136,17 @@ def summary_text(settings: Mapping[str, Any], tables: Tables, links: Collection[
 def _reproduction(
     frame: pd.DataFrame | None,
     name: str,
-    links: Collection[str],
+    shown: _Shown,
     quick: bool,
     splits: Mapping[str, int],
     lacking: Sequence[str],
 ) -> list[str]:
     parts = [_heading("Published numbers", "-")]
     if frame is None:
-        return [*parts, _not_made(name)]
+        return [*parts, _not_made(name, shown)]
     verdicts = verdict_order(frame)
     rows = [
-        [_link(table, table, links), *verdict_counts(own, verdicts), str(len(own))]
+        [shown.table(table), *verdict_counts(own, verdicts), str(len(own))]
         for table, own in frame.groupby("table", sort=False)
     ]
     rows.append(["**all**", *verdict_counts(frame, verdicts), str(len(frame))])
@@ -130,21 +158,21 @@ def _reproduction(
         else f"{measured} were measured; **{good} of these {measured} are reproduced**."
         f"{_on_some_splits(frame, splits)}"
     )
-    names = _listed([rst_escape(readable(table)) for table in lacking])
+    names = _listed([rst_escape(shown.title(table)) for table in lacking])
     left_out = f" (those of tables that were not made, {names}, not counted)" if lacking else ""
     parts += [
         f"Of the {len(frame)} numbers that the paper publishes for FLODE{left_out}, {found}",
         _table(["table", *map(rst_escape, verdicts), "all"], rows),
         f"Means: {rst_escape(MEAN_RULE)}.",
         f"Exact numbers: {rst_escape(EXACT_RULE)}.",
-        f"Each number with its verdict: {_link(name, 'the table of all', links)}.",
+        f"Each number with its verdict: {shown.table(name, 'the table of all')}.",
     ]
     missed = frame[frame["verdict"].isin([HIGHER, LOWER])]
     if len(missed):
         more = f", {MAX_LISTED} of them here" if len(missed) > MAX_LISTED else ""
         parts += [
             f"Not reproduced: {len(missed)}{more}.",
-            _cells(missed.head(MAX_LISTED), digits_of(frame), links),
+            _cells(missed.head(MAX_LISTED), digits_of(frame), shown),
         ]
     return parts
 
@@ -167,22 +195,22 @@ def _on_some_splits(frame: pd.DataFrame, splits: Mapping[str, int]) -> str:
     )
 
 
-def _claims(frame: pd.DataFrame | None, name: str, links: Collection[str]) -> list[str]:
+def _claims(frame: pd.DataFrame | None, name: str, shown: _Shown) -> list[str]:
     parts = [_heading("What the text says", "-")]
     if frame is None:
-        return [*parts, _not_made(name)]
+        return [*parts, _not_made(name, shown)]
     rows, found = [], []
     for claim, own in frame.groupby("row", sort=False):
         verdict = claim_verdict(own["verdict"])
         found.append(verdict)
-        shown = f"**{verdict}**" if verdict == FAILS else verdict
+        said = f"**{verdict}**" if verdict == FAILS else verdict
         where = rst_escape(own["subtable"].iloc[0])
-        rows.append([rst_escape(str(claim)), where, checks_held(own), shown])
+        rows.append([rst_escape(str(claim)), where, checks_held(own), said])
     counts = [f"{found.count(one)} {words}" for one, words in _CLAIM_WORDS.items() if one in found]
     parts += [
         f"Of {len(found)} claims {_listed(counts)}. A claim holds if all of its checks do, "
         f"comparisons of measured numbers. {REMARKS_RULE}. Their values: "
-        f"{_link(name, 'the table of claims', links)}.",
+        f"{shown.table(name, 'the table of claims')}.",
         _table(["claim", "where", "checks that hold", "verdict"], rows),
     ]
     return parts
@@ -191,17 +219,17 @@ def _claims(frame: pd.DataFrame | None, name: str, links: Collection[str]) -> li
 _CLAIM_WORDS = {HOLDS: "hold", FAILS: "fail", NOT_RUN: "could not be judged in full"}
 
 
-def _not_run(kinds: Mapping[str, str], tables: Tables, links: Collection[str]) -> list[str]:
+def _not_run(kinds: Mapping[str, str], tables: Tables, shown: _Shown) -> list[str]:
     """What the tables that measure lack, reason by reason."""
     reasons: dict[str, list[str]] = {}
     for name in kinds:
         if kinds[name] in SUMMARIES:  # their cells are of other tables
             continue
         if name not in tables:
-            reasons.setdefault("the table was not made", []).append(rst_escape(readable(name)))
+            reasons.setdefault("the table was not made", []).append(rst_escape(shown.title(name)))
             continue
         for reason, own in not_run(tables[name]).items():
-            cells = f"{_link(name, name, links)} ({len(own)})"
+            cells = f"{shown.table(name)} ({len(own)})"
             reasons.setdefault(reason or "no reason is given", []).append(cells)
     parts = [_heading("What was not run", "-")]
     if not reasons:
@@ -224,31 +252,31 @@ def _sources(tables: Tables) -> list[str]:
     ]
 
 
-def _discrepancies(frame: pd.DataFrame | None, name: str, links: Collection[str]) -> list[str]:
+def _discrepancies(frame: pd.DataFrame | None, name: str, shown: _Shown) -> list[str]:
     """All rows of a table of readings, what each gives."""
     if frame is None:
-        return [_not_made(name)]
+        return [_not_made(name, shown)]
     return [
         f"What the text and what the numbers ask for, each measured: "
-        f"{_link(name, f'the table {readable(name)}', links)}.",
-        _cells(frame, digits_of(frame), links),
+        f"{shown.table(name, f'the table “{shown.title(name)}”')}.",
+        _cells(frame, digits_of(frame), shown),
     ]
 
 
-def _learnt(entry: Mapping[str, Any], tables: Tables, links: Collection[str]) -> list[str]:
+def _learnt(entry: Mapping[str, Any], tables: Tables, shown: _Shown) -> list[str]:
     """A statement of the configuration, where it is measured, and the numbers found there."""
     statement = rst_escape(entry["statement"])
     if "document" in entry:
         return [f"{statement}: ``{entry['document']}``."]
     if "figure" in entry:
         figure = entry["figure"]
-        drawn = "" if f"{figure}.svg" in links else ", which was not drawn"
-        words = _link(figure, f"the figure {readable(figure)}", links, "svg")
+        drawn = "" if f"{figure}.svg" in shown.links else ", which was not drawn"
+        words = shown.link(f"{figure}.svg", f"the figure {readable(figure)}")
         return [f"{statement}: {words}{drawn}."]
     name, found = entry["table"], []
-    parts = [f"{statement}: {_link(name, f'the table {readable(name)}', links)}."]
+    parts = [f"{statement}: {shown.table(name, f'the table “{shown.title(name)}”')}."]
     if name not in tables:
-        return [*parts, _not_made(name)]
+        return [*parts, _not_made(name, shown)]
     for where in entry.get("cells", []):
         own = tables[name]
         for column, value in where.items():
@@ -257,11 +285,11 @@ def _learnt(entry: Mapping[str, Any], tables: Tables, links: Collection[str]) ->
             raise ValueError(f"report.learnt: no cell of table {name} has {dict(where)}")
         found.append(own)
     if found:
-        parts.append(_cells(pd.concat(found), digits_of(tables[name]), links))
+        parts.append(_cells(pd.concat(found), digits_of(tables[name]), shown))
     return parts
 
 
-def _printed_twice(frame: pd.DataFrame | None, links: Collection[str]) -> list[str]:
+def _printed_twice(frame: pd.DataFrame | None, shown: _Shown) -> list[str]:
     """Numbers of which the paper prints two, with the remark that says which."""
     found = None if frame is None else frame[frame["verdict"] == DISAGREE]
     if found is None or found.empty:
@@ -269,19 +297,19 @@ def _printed_twice(frame: pd.DataFrame | None, links: Collection[str]) -> list[s
     return [
         "Of some numbers the paper prints two values, or one that its others contradict; beside "
         "them what was measured:",
-        _cells(found, digits_of(frame), links, remarks=True),
+        _cells(found, digits_of(frame), shown, remarks=True),
     ]
 
 
-def _cells(own: pd.DataFrame, digits: Digits, links: Collection[str], remarks: bool = False) -> str:
+def _cells(own: pd.DataFrame, digits: Digits, shown: _Shown, remarks: bool = False) -> str:
     """Cells one under the other: where, measured, published, verdict."""
     rows = []
     for cell in own.itertuples(index=False):
         place, published = places_among(cell)
         rows.append(
             [
-                _link(cell.table, cell.table, links),
-                rst_escape(place_text(cell)),
+                shown.table(cell.table),
+                rst_escape(plain_words(shown.layouts, cell)),
                 place + measured_text(cell, digits),
                 published + published_text(cell, digits),
                 rst_escape(cell.verdict if pd.notna(cell.mean) else ""),
@@ -293,8 +321,8 @@ def _cells(own: pd.DataFrame, digits: Digits, links: Collection[str], remarks: b
     return _table(["table", "number", "measured", "published", last], rows)
 
 
-def _not_made(name: str) -> str:
-    return f"The table {rst_escape(readable(name))} was not made."
+def _not_made(name: str, shown: _Shown) -> str:
+    return f"The table “{rst_escape(shown.title(name))}” was not made."
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -303,13 +331,6 @@ def _listed(words: Sequence[str]) -> str:
 
 def _heading(text: str, line: str) -> str:
     return f"{text}\n{line * len(text)}"
-
-
-def _link(name: str, text: str, links: Collection[str], suffix: str = "html") -> str:
-    """The words, and where the report shows it a link: Snakemake defines a target for each file."""
-    words = rst_escape(readable(text))
-    target = f"{name}.{suffix}"
-    return f"`{words} <{target}_>`__" if target in links else words
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from flode.experiments.validation import ConfigurationError
-from flode.reporting.places import cell_words
+from flode.reporting.places import cell_words, plain_words
 from flode.reporting.published import decimals
 from flode.reporting.reproduction import MAX_LISTED, reproduction_table
 from flode.reporting.stages import make_table
@@ -109,7 +109,7 @@ def test_the_summary_counts_verdicts_and_lists_what_was_not_reproduced(made):
 def test_numbers_that_were_not_reproduced_are_called_as_in_their_tables(tmp_path):
     layouts = CATALOGUE.table_settings("reproduction")["spec"]["layouts"]
     found = {
-        name: cell_words(kind, layouts[name]["subtables"], cell)
+        name: (cell_words(kind, layouts[name]["subtables"], cell), plain_words(layouts, cell))
         for name, (kind, cell) in {
             "dsbm": ("comparison", {"subtable": "edge_density", "column": "0.08"}),
             "node_classification": (
@@ -130,17 +130,44 @@ def test_numbers_that_were_not_reproduced_are_called_as_in_their_tables(tmp_path
                 "datasets", {"subtable": "directed", "row": "film-directed", "column": "lambda_PF"},
             ),
         }.items()
-        for cell in [SimpleNamespace(**({"row": "FLODE"} | cell))]
+        for cell in [SimpleNamespace(**({"table": name, "row": "FLODE"} | cell))]
     }  # fmt: skip
     assert found == {
-        "dsbm": r"Varying edge density: $\alpha^{\ast}$ 0.08",
-        "node_classification": "Directed graphs: Film",
-        "ablation": r"Chameleon: D\enspace $\mathbf{x}_{t+1} = \mathbf{x}_t - h \mathbf{L} "
-        r"\mathbf{x}_t \mathbf{W}$, energy",
-        "frequency_dominance": "Schrödinger's equation: "
-        r"$\mathrm{Re}\,\lambda_1(\mathbf{W})$, Cora",
-        "datasets": r"Directed graphs: Film, $\lambda_{\mathrm{PF}}$",
-    }
+        "dsbm": (
+            r"Varying edge density: $\alpha^{\ast}$ 0.08", "Varying edge density: α* 0.08",
+        ),
+        "node_classification": ("Directed graphs: Film", "Directed graphs: Film"),
+        "ablation": (
+            r"Chameleon: D\enspace $\mathbf{x}_{t+1} = \mathbf{x}_t - h \mathbf{L} "
+            r"\mathbf{x}_t \mathbf{W}$, energy",
+            "Chameleon: directed, heat, ODE, standard; energy, published layers",
+        ),
+        "frequency_dominance": (
+            r"Schrödinger's equation: $\mathrm{Re}\,\lambda_1(\mathbf{W})$, Cora",
+            "Schrödinger's equation: Re λ_1(W), Cora",
+        ),
+        "datasets": (
+            r"Directed graphs: Film, $\lambda_{\mathrm{PF}}$", "Directed graphs: Film, λ_PF",
+        ),
+    }  # fmt: skip
+
+
+def test_numbers_of_others_say_whose_they_are():
+    layouts = CATALOGUE.layouts(["baselines", "discrepancies", "ablation"])
+    baseline = record("baselines", "GCN", "Cora", "", subtable="undirected")
+    reading = record("discrepancies", "Cora", "table: as printed", "", subtable="patience")
+    chosen = record(
+        "ablation", "U, heat, no ode, standard", "test accuracy", "", subtable="squirrel"
+    )
+    unknown = record("gone", "FLODE", "Cora", "", subtable="s")
+    assert [
+        plain_words(layouts, SimpleNamespace(**one)) for one in (baseline, reading, chosen, unknown)
+    ] == [
+        "Undirected graphs: Cora, GCN",
+        "patience, Cora, table: as printed",
+        "Squirrel: undirected, heat, no ODE, standard; accuracy, layers chosen by validation",
+        "s, FLODE, Cora",
+    ]
 
 
 def test_as_many_numbers_as_are_listed_fit_a_page(tmp_path):

@@ -51,6 +51,7 @@ TABLES = {
 }
 KINDS = {"a": "comparison", "b": "hyperparameters", "reproduction": "reproduction"}
 KINDS |= {"claims": "claims"}
+LAYOUTS = {"a": {"kind": "comparison", "title": r"Of $\alpha$", "subtables": {}}}
 LEARNT = [
     {"statement": "Of b", "table": "b", "cells": [{"row": "exponent"}]},
     {"statement": "Drawn", "figure": "depth"},
@@ -61,7 +62,8 @@ LINKS = {"a.html", "reproduction.html", "depth.svg"}
 
 
 def summed_up(tables=TABLES, quick=False, kinds=KINDS, learnt=LEARNT):
-    settings = {"kinds": kinds, "learnt": learnt, "quick": quick, "splits": {"cora": 10}}
+    settings = {"kinds": kinds, "layouts": LAYOUTS, "learnt": learnt, "quick": quick}
+    settings["splits"] = {"cora": 10}
     return summary_text(settings, tables, LINKS)
 
 
@@ -88,7 +90,7 @@ def test_numbers_are_counted_by_table_and_verdict():
         "all",
     )
     assert row(text, *header)
-    assert row(text, "`a <a.html_>`__", 1, 1, 0, 1, 1, 4)
+    assert row(text, "`Of α <a.html_>`__", 1, 1, 0, 1, 1, 4)
     assert row(text, "b", 0, 0, 1, 0, 0, 1)  # not in the report: no link
     assert row(text, "**all**", 1, 1, 1, 1, 1, 5)
 
@@ -129,7 +131,7 @@ def test_where_the_numbers_come_from(tmp_path, monkeypatch):
 def test_what_was_not_reproduced_is_listed_with_both_numbers():
     text = summed_up()
     assert "Not reproduced: 2." in text
-    assert row(text, "`a <a.html_>`__", "s, FLODE, Film", "90 ± 1", "81 ± 1", "higher")
+    assert row(text, "`Of α <a.html_>`__", "s: Film", "90 ± 1", "81 ± 1", "higher")
 
 
 def test_claims_hold_fail_or_are_open():
@@ -143,7 +145,7 @@ def test_claims_hold_fail_or_are_open():
 
 def test_what_was_not_run_says_why_and_counts_no_cell_twice():
     text = summed_up()
-    assert row(text, "raw file x could not be fetched", "`a <a.html_>`__ (1)")
+    assert row(text, "raw file x could not be fetched", "`Of α <a.html_>`__ (1)")
     assert "b was not made" not in text
     whole = {name: frame[frame["verdict"] != "not run"] for name, frame in TABLES.items()}
     assert "Nothing: each cell" in summed_up(whole)
@@ -151,15 +153,15 @@ def test_what_was_not_run_says_why_and_counts_no_cell_twice():
 
 def test_what_was_learnt_points_to_what_measures_it():
     text = summed_up()
-    assert "Of b: the table b." in text
+    assert "Of b: the table “b”." in text
     assert row(text, "b", r"s, exponent, \{\% x %\} \*y\*", "80", "0.125 ± 1", "lower")
     assert "Drawn: `the figure depth <depth.svg_>`__." in text
     assert "Seen: the figure spectrum, which was not drawn." in text
     assert "Proved in: ``docs/theory.md``." in text
     assert row(
         text,
-        "`a <a.html_>`__",
-        "s, FLODE, Citeseer",
+        "`Of α <a.html_>`__",
+        "s: Citeseer",
         "80 ± 1",
         "81 ± 1",
         "printed 1 here and 2 there",
@@ -174,7 +176,7 @@ def test_a_table_of_discrepancies_is_shown_where_there_is_one():
     assert row(
         text, "discrepancies", "s, orientation, as the text says", "80 ± 1", "81 ± 1", "lower"
     )
-    assert "The table discrepancies was not made." in summed_up(TABLES, kinds=kinds)
+    assert "The table “discrepancies” was not made." in summed_up(TABLES, kinds=kinds)
 
 
 def test_numbers_of_tables_that_were_not_made_are_said_to_be_left_out():
@@ -184,7 +186,7 @@ def test_numbers_of_tables_that_were_not_made_are_said_to_be_left_out():
     words = (
         "Of the 1 numbers that the paper publishes for FLODE (those of tables that were not made"
     )
-    assert f"{words}, a, not counted), 1 were measured" in summed_up(tables)
+    assert f"{words}, Of α, not counted), 1 were measured" in summed_up(tables)
 
 
 def test_what_is_printed_twice_has_the_remark_that_says_so():
@@ -192,16 +194,16 @@ def test_what_is_printed_twice_has_the_remark_that_says_so():
     cell = record("a", "FLODE", "Cora", "published values disagree", note=note)
     text = summed_up(TABLES | {"reproduction": tidy_frame([cell])})
     assert row(
-        text, "`a <a.html_>`__", "s, FLODE, Cora", "80 ± 1", "81 ± 1", "printed 1 here and 2 there"
+        text, "`Of α <a.html_>`__", "s: Cora", "80 ± 1", "81 ± 1", "printed 1 here and 2 there"
     )
 
 
 def test_tables_that_are_missing_are_said_to_be():
     text = summed_up({"a": TABLES["a"]})
-    for words in ("The table reproduction was not made.", "The table claims was not made."):
+    for words in ("The table “reproduction” was not made.", "The table “claims” was not made."):
         assert words in text
     assert row(text, "the table was not made", "b")
-    assert "Of b: the table b.\n\nThe table b was not made." in text
+    assert "Of b: the table “b”.\n\nThe table “b” was not made." in text
 
 
 @pytest.mark.parametrize("note", [None, "quick run"])
@@ -235,10 +237,10 @@ def test_it_is_written_from_files(tmp_path):
     for name in ("a", "reproduction"):
         write_table(TABLES[name], tmp_path / f"{name}.csv")
         files.append(tmp_path / f"{name}.csv")
-    settings = {"kinds": KINDS, "learnt": LEARNT, "quick": False, "splits": {}}
+    settings = {"kinds": KINDS, "layouts": LAYOUTS, "learnt": LEARNT, "quick": False, "splits": {}}
     write_summary(settings, files, ["x/a.html"], tmp_path / "out" / "summary.rst")
     text = (tmp_path / "out" / "summary.rst").read_text(encoding="utf-8")
-    assert "`a <a.html_>`__" in text and "The table claims was not made." in text
+    assert "`Of α <a.html_>`__" in text and "The table “claims” was not made." in text
 
 
 def test_numbers_have_the_papers_digits():

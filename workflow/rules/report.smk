@@ -24,7 +24,7 @@ rule table_page:
             f"{RESULTS}/report/tables/{{table}}.html",
             caption="../report/caption.rst",
             category=lambda wildcards: category(catalogue, wildcards.table),
-            labels=lambda wildcards: {"table": readable(wildcards.table)},
+            labels=lambda wildcards: {"table": shown.table_title(wildcards.table)},
         ),
     log:
         f"{RESULTS}/logs/report/tables/{{table}}.log",
