@@ -76,8 +76,9 @@ class Report:
             name: {key: part[key] for key in ("caption", "header") if key in part}
             for name, part in spec.get("subtables", {}).items()
         }
-        if spec["kind"] == "reproduction":
-            shown["layouts"] = self._catalogue.layouts(spec["tables"])
+        listed = {"reproduction": spec.get("tables"), "discrepancies": [table]}
+        if tables := listed.get(spec["kind"]):  # a row a number, called as in its table
+            shown["layouts"] = self._catalogue.layouts(tables)
         caption = table_caption(self._catalogue, table)
         return {"version": versions.REPORT, "spec": shown, "caption": caption}
 

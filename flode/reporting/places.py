@@ -113,12 +113,14 @@ def plain_words(layouts: Mapping[str, Any], cell: Any) -> str:
     """
     layout = layouts.get(cell.table, {})
     kind, subtables = layout.get("kind"), layout.get("subtables", {})
+    title = plain_text(block(subtables.get(cell.subtable, {}), cell.subtable))
     if kind == "ablation":  # its labels are equations
         published = cell.column.endswith(AS_PUBLISHED)
         what = option(cell) + (AS_PUBLISHED if published else ", layers chosen by validation")
         options = ", ".join(_OPTIONS.get(one, one) for one in cell.row.split(", "))
-        title = plain_text(block(subtables.get(cell.subtable, {}), cell.subtable))
         return f"{title}: {options}; {what}"
+    if kind == "discrepancies":
+        return f"{title}: {cell.row}; {cell.column}"
     if kind not in _OF_FLODE:
         return ", ".join(filter(None, [cell.subtable, cell.row, cell.column]))
     words = plain_text(cell_words(kind, subtables, cell))

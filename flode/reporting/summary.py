@@ -259,7 +259,7 @@ def _discrepancies(frame: pd.DataFrame | None, name: str, shown: _Shown) -> list
     return [
         f"What the text and what the numbers ask for, each measured: "
         f"{shown.table(name, f'the table “{shown.title(name)}”')}.",
-        _cells(frame, digits_of(frame), shown),
+        _cells(frame, digits_of(frame), shown, tables=False),
     ]
 
 
@@ -285,7 +285,7 @@ def _learnt(entry: Mapping[str, Any], tables: Tables, shown: _Shown) -> list[str
             raise ValueError(f"report.learnt: no cell of table {name} has {dict(where)}")
         found.append(own)
     if found:
-        parts.append(_cells(pd.concat(found), digits_of(tables[name]), shown))
+        parts.append(_cells(pd.concat(found), digits_of(tables[name]), shown, tables=False))
     return parts
 
 
@@ -301,8 +301,15 @@ def _printed_twice(frame: pd.DataFrame | None, shown: _Shown) -> list[str]:
     ]
 
 
-def _cells(own: pd.DataFrame, digits: Digits, shown: _Shown, remarks: bool = False) -> str:
-    """Cells one under the other: where, measured, published, verdict."""
+def _cells(
+    own: pd.DataFrame,
+    digits: Digits,
+    shown: _Shown,
+    tables: bool = True,
+    remarks: bool = False,
+) -> str:
+    """Cells one under the other: table, number, measured, published, verdict or remark."""
+    header = ["table", "number", "measured", "published", "remark" if remarks else "verdict"]
     rows = []
     for cell in own.itertuples(index=False):
         place, published = places_among(cell)
@@ -317,8 +324,8 @@ def _cells(own: pd.DataFrame, digits: Digits, shown: _Shown, remarks: bool = Fal
         )
         if remarks:
             rows[-1][-1] = rst_escape(disagreement(cell.note))
-    last = "remark" if remarks else "verdict"
-    return _table(["table", "number", "measured", "published", last], rows)
+    first = 0 if tables else 1
+    return _table(header[first:], [row[first:] for row in rows])
 
 
 def _not_made(name: str, shown: _Shown) -> str:
@@ -334,7 +341,7 @@ def _heading(text: str, line: str) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [".. list-table::", "   :header-rows: 1", ""]
+    lines = [".. list-table::", "   :header-rows: 1", "   :widths: auto", ""]
     for row in [header, *rows]:
         lines += [f"   {'* -' if k == 0 else '  -'} {cell}".rstrip() for k, cell in enumerate(row)]
     return "\n".join(lines)

@@ -155,7 +155,7 @@ def test_numbers_that_were_not_reproduced_are_called_as_in_their_tables(tmp_path
 def test_numbers_of_others_say_whose_they_are():
     layouts = CATALOGUE.layouts(["baselines", "discrepancies", "ablation"])
     baseline = record("baselines", "GCN", "Cora", "", subtable="undirected")
-    reading = record("discrepancies", "Cora", "table: as printed", "", subtable="patience")
+    reading = record("discrepancies", "Cora", "table: as printed", "", subtable="orientation")
     chosen = record(
         "ablation", "U, heat, no ode, standard", "test accuracy", "", subtable="squirrel"
     )
@@ -164,7 +164,7 @@ def test_numbers_of_others_say_whose_they_are():
         plain_words(layouts, SimpleNamespace(**one)) for one in (baseline, reading, chosen, unknown)
     ] == [
         "Undirected graphs: Cora, GCN",
-        "patience, Cora, table: as printed",
+        "Orientation of edges: Cora; table: as printed",
         "Squirrel: undirected, heat, no ODE, standard; accuracy, layers chosen by validation",
         "s, FLODE, Cora",
     ]

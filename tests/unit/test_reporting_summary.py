@@ -154,7 +154,7 @@ def test_what_was_not_run_says_why_and_counts_no_cell_twice():
 def test_what_was_learnt_points_to_what_measures_it():
     text = summed_up()
     assert "Of b: the table “b”." in text
-    assert row(text, "b", r"s, exponent, \{\% x %\} \*y\*", "80", "0.125 ± 1", "lower")
+    assert row(text, r"s, exponent, \{\% x %\} \*y\*", "80", "0.125 ± 1", "lower")
     assert "Drawn: `the figure depth <depth.svg_>`__." in text
     assert "Seen: the figure spectrum, which was not drawn." in text
     assert "Proved in: ``docs/theory.md``." in text
@@ -173,9 +173,7 @@ def test_a_table_of_discrepancies_is_shown_where_there_is_one():
     frame = tidy_frame([record("discrepancies", "orientation", "as the text says", "lower")])
     tables, kinds = {**TABLES, "discrepancies": frame}, {**KINDS, "discrepancies": "any"}
     text = summed_up(tables, kinds=kinds)
-    assert row(
-        text, "discrepancies", "s, orientation, as the text says", "80 ± 1", "81 ± 1", "lower"
-    )
+    assert row(text, "s, orientation, as the text says", "80 ± 1", "81 ± 1", "lower")
     assert "The table “discrepancies” was not made." in summed_up(TABLES, kinds=kinds)
 
 
