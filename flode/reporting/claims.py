@@ -175,7 +175,7 @@ def _cell(
     runs, note = row.get("runs"), row.get("note")
     missing = f"{side['source']} has no {column} of {_words(side)}" if number is None else ""
     quick = isinstance(note, str) and QUICK in note
-    percent = row.get("unit") == "%"
+    percent = row.get("unit") == "%" and column in ("mean", "published_mean")
     measured = number is not None and not column.startswith("published")
     splits = (int(row["n"]),) if measured and pd.notna(row.get("n")) else ()
     runs = runs if isinstance(runs, str) else ""

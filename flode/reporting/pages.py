@@ -16,8 +16,8 @@ import pandas as pd
 from flode.experiments.captions import plain_text, table_title
 from flode.experiments.checks import FLODE
 from flode.files import write_text_atomic
-from flode.reporting.places import plain_words
-from flode.reporting.plain import Digits, digits_of, measured_text, published_text
+from flode.reporting.places import plain_block, plain_words
+from flode.reporting.plain import Digits, digits_of, measured_text, places_among, published_text
 from flode.reporting.published import files_of, read_published
 from flode.reporting.tidy import files_behind, is_quick, not_run, read_csv, read_table
 from flode.reporting.typeset import QUICK_STAMP, ranks
@@ -166,20 +166,24 @@ def _list(frame: pd.DataFrame, spec: Mapping[str, Any]) -> list[_Block]:
             cells = [_Cell("" if again else cell.subtable), _Cell(cell.column), _Cell(cell.note)]
             rows.append(_Row(cell.row, [*cells, _verdict(cell)], again=again))
         return [_Block("", ["claim", "where", "check", "values", "verdict"], rows)]
-    rows = [
-        _Row(
-            table_title(layouts, cell.table),
-            [
-                _Cell(plain_words(layouts, cell)),
-                _Cell(measured_text(cell, digits), number=True),
-                _Cell(published_text(cell, digits), number=True),
-                _verdict(cell),
-                _Cell(cell.note),
-            ],
-        )
-        for cell in frame.itertuples(index=False)
-    ]
-    return [_Block("", ["table", "number", "measured", "published", "verdict", "note"], rows)]
+    points = spec["kind"] == "discrepancies"
+    rows = []
+    for cell in frame.itertuples(index=False):
+        if points:
+            name, number = plain_block(layouts, cell), f"{cell.row}; {cell.column}"
+        else:
+            name, number = table_title(layouts, cell.table), plain_words(layouts, cell)
+        place, published = places_among(cell)
+        cells = [
+            _Cell(number),
+            _Cell(place + measured_text(cell, digits), number=True),
+            _Cell(published + published_text(cell, digits), number=True),
+            _verdict(cell),
+            _Cell(cell.note),
+        ]
+        rows.append(_Row(name, cells))
+    first = "point" if points else "table"
+    return [_Block("", [first, "number", "measured", "published", "verdict", "note"], rows)]
 
 
 def _verdict(cell: Any) -> _Cell:

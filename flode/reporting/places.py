@@ -104,6 +104,12 @@ def cell_words(kind: str, subtables: Mapping[str, Any], cell: Any) -> str:
     return f"{block(own, cell.subtable)}: {words}"
 
 
+def plain_block(layouts: Mapping[str, Any], cell: Any) -> str:
+    """The subtable of a number, as plain text."""
+    subtables = layouts.get(cell.table, {}).get("subtables", {})
+    return plain_text(block(subtables.get(cell.subtable, {}), cell.subtable))
+
+
 def plain_words(layouts: Mapping[str, Any], cell: Any) -> str:
     """The same of any table's number, as plain text: ``Directed graphs: Film``.
 
@@ -113,7 +119,7 @@ def plain_words(layouts: Mapping[str, Any], cell: Any) -> str:
     """
     layout = layouts.get(cell.table, {})
     kind, subtables = layout.get("kind"), layout.get("subtables", {})
-    title = plain_text(block(subtables.get(cell.subtable, {}), cell.subtable))
+    title = plain_block(layouts, cell)
     if kind == "ablation":  # its labels are equations
         published = cell.column.endswith(AS_PUBLISHED)
         what = option(cell) + (AS_PUBLISHED if published else ", layers chosen by validation")

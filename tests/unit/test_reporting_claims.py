@@ -76,6 +76,8 @@ def test_accuracies_that_are_nearly_equal_are_called_close():
     frame = judge({"greater": [cell("FLODE", "0.1"), cell("FLODE", "0.1")]})
     assert frame["note"].item() == "90 against 90; less than half a point apart"
     assert "less than" not in judge({"greater": [cell("FLODE", "0.1"), 89.9]})["note"].item()
+    spread = [cell("FLODE", one, value="std") for one in ("0.1", "0.05")]
+    assert judge({"at_least": spread})["note"].item() == "1 against 1"
 
 
 def test_means_over_different_numbers_of_splits_are_called_unequal():
