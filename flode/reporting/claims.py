@@ -24,6 +24,9 @@ from flode.reporting.tidy import (
 from flode.reporting.typeset import blocks_beside, escape, ragged, tabular
 from flode.reporting.verdicts import FAILS, HALF_POINT, HOLDS, NOT_RUN, QUICK_RULE, QUICK_RUN
 
+#: The verdict on a claim whose checks hold as far as they were run.
+OPEN = "open"
+
 #: Remark on a check of percentages that are nearly equal.
 CLOSE = "less than half a point apart"
 
@@ -79,8 +82,9 @@ def claims_table(
 
     A check is ``{operator: [left, right]}`` with an operator of `OPERATORS`. A side is a number, or
     ``{source, where, value, minus}``: the number in the one row of a table or study that has the
-    values under ``where``; ``minus`` is another row whose number is taken away. ``value`` is the
-    column, by default ``mean``, what was measured; a baseline has ``published_mean``.
+    values under ``where``; ``minus`` is another row whose number is taken away, and whose
+    ``absolute`` says that the difference has no sign. ``value`` is the column, by default ``mean``,
+    what was measured; a baseline has ``published_mean``.
 
     Returns:
         A tidy table: ``subtable`` where the paper says it, ``row`` the claim, ``column`` the check
@@ -134,9 +138,12 @@ def _value(
     found = _cell(sources, side, where, beside)
     if "minus" in side and found.number is not None:
         other = _cell(sources, side | side["minus"], where, side)
+        absolute = side["minus"].get("absolute", False)
         number = None if other.number is None else found.number - other.number
+        number = abs(number) if absolute and number is not None else number
         runs = ";".join(filter(None, [found.runs, other.runs]))
-        words, quick = f"{found.words} minus {other.words}", found.quick or other.quick
+        words = f"{found.words} {'apart from' if absolute else 'minus'} {other.words}"
+        quick = found.quick or other.quick
         splits = found.splits + other.splits
         return _Value(number, words, runs, other.missing, quick, splits=splits)
     return found
@@ -225,10 +232,11 @@ def checks_held(checks: pd.DataFrame) -> str:
 
 
 def claim_verdict(checks: Iterable[str]) -> str:
-    """A claim fails if one of its checks does, and holds if all do; a quick run has no verdict."""
+    """A claim fails if one of its checks does, holds if all do, and is open where one was not run;
+    a quick run has no verdict."""
     found = set(checks)
     if QUICK_RUN in found:
         return QUICK_RUN
     if FAILS in found:
         return FAILS
-    return NOT_RUN if NOT_RUN in found else HOLDS
+    return OPEN if NOT_RUN in found else HOLDS

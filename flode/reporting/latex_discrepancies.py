@@ -18,28 +18,10 @@ from flode.reporting.fragments import (
     tidy_cells,
 )
 from flode.reporting.notes import not_run_notes, over_splits
+from flode.reporting.places import measure, reading_words
 from flode.reporting.published import cells
 from flode.reporting.typeset import blocks_beside, escape, fixed, ragged, tabular
 from flode.reporting.verdicts import EXACT_RULE, MEAN_RULE, NOT_RUN
-
-#: What is measured, as a row says it (LaTeX); metrics in percent.
-QUANTITIES = {
-    "accuracy": r"accuracy (\%)",
-    "auroc": r"AUROC (\%)",
-    "exponent": r"$\alpha$",
-    "step_size": r"$\mathrm{Re}\,h$",
-    "dirichlet_energy": "Dirichlet energy",
-    "FD": "FD",
-    "FD_text": "FD",
-    "FD_trained": "FD",
-    "lambda_1_W": r"$\lambda_1(\mathbf{W})$",
-    "lambda_1_W_text": r"$\lambda_1(\mathbf{W})$",
-    "lambda_K_W": r"$\lambda_K(\mathbf{W})$",
-    "lambda_K_W_text": r"$\lambda_K(\mathbf{W})$",
-    "lambda_1": r"$\lambda_1(\mathbf{L})$",
-    "lambda_pf": r"$\lambda_{\mathrm{PF}}(\mathbf{L})$",
-    "explained_variance": "explained variance",
-}
 
 #: Lines on a page; a longer table is continued on the next one.
 PAGE_LINES = 60
@@ -125,7 +107,7 @@ def _lines(
 ) -> list[list[str]]:
     """A published number's name, and a line for each of its readings."""
     quantity = next(iter(readings.values()))["quantity"]
-    name = f"{escape(place[1])}: {QUANTITIES.get(quantity, escape(quantity))}"
+    name = f"{escape(place[1])}: {measure(quantity)}"
     lines = [[rf"\addlinespace[1pt]{_across(name)}"]]
     for label, reading in readings.items():
         cell, at = cell_at(tidy, (*place, label)), reading["published"]
@@ -138,12 +120,5 @@ def _lines(
             measured += _MARK
         grey = rf"\flodepublished{{{published_text(cell, printed)}}}"
         verdict = "" if cell.verdict == NOT_RUN else escape(cell.verdict)
-        lines.append([ragged(rf"\quad {_reading(label, reading)}"), measured, grey, verdict])
+        lines.append([ragged(rf"\quad {escape(reading_words(label))}"), measured, grey, verdict])
     return lines
-
-
-def _reading(label: str, reading: Mapping[str, Any]) -> str:
-    """A reading in words; a candidate of a search is named by what it sets, ``rank=0.5``."""
-    if label == reading["configuration"]:
-        label = label.replace("=", " ").replace(",", ", ")
-    return escape(label)

@@ -16,7 +16,7 @@ import pandas as pd
 from flode.experiments.captions import plain_text, table_title
 from flode.experiments.checks import FLODE
 from flode.files import write_text_atomic
-from flode.reporting.places import plain_block, plain_words
+from flode.reporting.places import plain_block, plain_words, reading_place
 from flode.reporting.plain import Digits, digits_of, measured_text, places_among, published_text
 from flode.reporting.published import files_of, read_published
 from flode.reporting.tidy import files_behind, is_quick, not_run, read_csv, read_table
@@ -170,7 +170,7 @@ def _list(frame: pd.DataFrame, spec: Mapping[str, Any]) -> list[_Block]:
     rows = []
     for cell in frame.itertuples(index=False):
         if points:
-            name, number = plain_block(layouts, cell), f"{cell.row}; {cell.column}"
+            name, number = plain_block(layouts, cell), reading_place(cell)
         else:
             name, number = table_title(layouts, cell.table), plain_words(layouts, cell)
         place, published = places_among(cell)

@@ -40,6 +40,25 @@ _OPTIONS = {
 #: Kinds of table whose numbers `cell_words` tells apart.
 _OF_FLODE = ("comparison", "ranking", "hyperparameters", "frequency_dominance", "datasets")
 
+#: What the readings of a discrepancy are compared by; metrics in percent.
+_MEASURES = {
+    "accuracy": r"accuracy (\%)",
+    "auroc": r"AUROC (\%)",
+    "exponent": r"$\alpha$",
+    "step_size": r"$\mathrm{Re}\,h$",
+    "dirichlet_energy": "Dirichlet energy",
+    "FD": "FD",
+    "FD_text": "FD",
+    "FD_trained": "FD",
+    "lambda_1_W": r"$\lambda_1(\mathbf{W})$",
+    "lambda_1_W_text": r"$\lambda_1(\mathbf{W})$",
+    "lambda_K_W": r"$\lambda_K(\mathbf{W})$",
+    "lambda_K_W_text": r"$\lambda_K(\mathbf{W})$",
+    "lambda_1": r"$\lambda_1(\mathbf{L})$",
+    "lambda_pf": r"$\lambda_{\mathrm{PF}}(\mathbf{L})$",
+    "explained_variance": "explained variance",
+}
+
 _METRICS = {"accuracy": "accuracy", "dirichlet_energy": "energy", "num_layers": "layers"}
 
 
@@ -65,6 +84,21 @@ def statistic(column: str) -> str:
 def option(cell: Any) -> str:
     """A number of an ablation's row."""
     return _METRICS[cell.metric]
+
+
+def measure(quantity: str) -> str:
+    """What the readings of a discrepancy are compared by."""
+    return _MEASURES.get(quantity, escape(quantity))
+
+
+def reading_words(column: str) -> str:
+    """A reading as plain text; a candidate of a search is named by what it sets, ``rank=0.5``."""
+    return column if " " in column else column.replace("=", " ").replace(",", ", ")
+
+
+def reading_place(cell: Any) -> str:
+    """A number of a table of discrepancies, below its point, as plain text."""
+    return f"{cell.row}, {plain_text(measure(cell.metric))}; {reading_words(cell.column)}"
 
 
 def block(subtable: Mapping[str, Any], name: str) -> str:
@@ -126,7 +160,7 @@ def plain_words(layouts: Mapping[str, Any], cell: Any) -> str:
         options = ", ".join(_OPTIONS.get(one, one) for one in cell.row.split(", "))
         return f"{title}: {options}; {what}"
     if kind == "discrepancies":
-        return f"{title}: {cell.row}; {cell.column}"
+        return f"{title}: {reading_place(cell)}"
     if kind not in _OF_FLODE:
         return ", ".join(filter(None, [cell.subtable, cell.row, cell.column]))
     words = plain_text(cell_words(kind, subtables, cell))

@@ -27,6 +27,9 @@ NOT_IN_PAPER = "not in the paper"
 #: In a note: the paper gives two values for this cell.
 DISAGREE = "published values disagree"
 
+#: What that is, as summaries state it.
+DISAGREE_RULE = "printed twice and differently, or against the rest of their table; not judged"
+
 
 @dataclass(frozen=True)
 class Published:

@@ -15,7 +15,7 @@ import pandas as pd
 from flode.experiments.captions import readable, rst_escape, table_title
 from flode.experiments.checks import SUMMARIES
 from flode.files import write_text_atomic
-from flode.reporting.claims import REMARKS_RULE, checks_held, claim_verdict
+from flode.reporting.claims import OPEN, REMARKS_RULE, checks_held, claim_verdict
 from flode.reporting.places import plain_words
 from flode.reporting.plain import (
     Digits,
@@ -24,7 +24,7 @@ from flode.reporting.plain import (
     places_among,
     published_text,
 )
-from flode.reporting.published import DISAGREE, disagreement
+from flode.reporting.published import DISAGREE, DISAGREE_RULE, disagreement
 from flode.reporting.reproduction import MAX_LISTED, load_tables, verdict_counts, verdict_order
 from flode.reporting.sources import source_rows
 from flode.reporting.tidy import is_quick, not_run
@@ -37,6 +37,7 @@ from flode.reporting.verdicts import (
     LOWER,
     MEAN_RULE,
     NOT_RUN,
+    PLACE_RULE,
     REPRODUCED,
 )
 
@@ -57,6 +58,10 @@ class _Shown:
 
     def title(self, table: str) -> str:
         return table_title(self.layouts, table)
+
+    def kinds(self, frame: pd.DataFrame) -> set[str]:
+        """Kinds of the tables that its numbers come from."""
+        return {self.layouts.get(table, {}).get("kind", "") for table in set(frame["table"])}
 
     def table(self, name: str, text: str = "") -> str:
         """A table by its title or other words."""
@@ -160,11 +165,15 @@ def _reproduction(
     )
     names = _listed([rst_escape(shown.title(table)) for table in lacking])
     left_out = f" (those of tables that were not made, {names}, not counted)" if lacking else ""
+    rules = {"Means": MEAN_RULE, "Exact numbers": EXACT_RULE}
+    if "ranking" in shown.kinds(frame):
+        rules["Places"] = PLACE_RULE
+    if DISAGREE in verdicts:
+        rules["Published values disagree"] = DISAGREE_RULE
     parts += [
         f"Of the {len(frame)} numbers that the paper publishes for FLODE{left_out}, {found}",
         _table(["table", *map(rst_escape, verdicts), "all"], rows),
-        f"Means: {rst_escape(MEAN_RULE)}.",
-        f"Exact numbers: {rst_escape(EXACT_RULE)}.",
+        *(f"{what}: {rst_escape(rule)}." for what, rule in rules.items()),
         f"Each number with its verdict: {shown.table(name, 'the table of all')}.",
     ]
     missed = frame[frame["verdict"].isin([HIGHER, LOWER])]
@@ -191,7 +200,7 @@ def _on_some_splits(frame: pd.DataFrame, splits: Mapping[str, int]) -> str:
     good = (part["verdict"] == REPRODUCED).sum()
     return (
         f" {len(part)} of the measured ones, of which {good} are reproduced, rest on some of their"
-        " splits: not all were trained, and of a single one the interval is wide."
+        " splits: not all were trained, and the fewer they are, the wider is the interval."
     )
 
 
@@ -216,7 +225,7 @@ def _claims(frame: pd.DataFrame | None, name: str, shown: _Shown) -> list[str]:
     return parts
 
 
-_CLAIM_WORDS = {HOLDS: "hold", FAILS: "fail", NOT_RUN: "could not be judged in full"}
+_CLAIM_WORDS = {HOLDS: "hold", FAILS: "fail", OPEN: "are open, as not all checks were run"}
 
 
 def _not_run(kinds: Mapping[str, str], tables: Tables, shown: _Shown) -> list[str]:
@@ -235,7 +244,10 @@ def _not_run(kinds: Mapping[str, str], tables: Tables, shown: _Shown) -> list[st
     if not reasons:
         return [*parts, "Nothing: each cell of the tables that are summed up here has its number."]
     rows = [[rst_escape(reason), ", ".join(cells)] for reason, cells in reasons.items()]
-    return [*parts, _table(["why", "tables (cells of each)"], rows)]
+    counted = (
+        "Cells of tables, among them such as the paper does not print, or prints for other layers:"
+    )
+    return [*parts, counted, _table(["why", "tables (cells of each)"], rows)]
 
 
 def _sources(tables: Tables) -> list[str]:
@@ -253,13 +265,19 @@ def _sources(tables: Tables) -> list[str]:
 
 
 def _discrepancies(frame: pd.DataFrame | None, name: str, shown: _Shown) -> list[str]:
-    """All rows of a table of readings, what each gives."""
+    """Readings between which a published number decides: those of one have other verdicts."""
     if frame is None:
         return [_not_made(name, shown)]
+    run = frame[frame["verdict"] != NOT_RUN]
+    found = run.groupby(["subtable", "row"])["verdict"].transform("nunique")
+    decided = run[found > 1]
+    table = shown.table(name, f"the table “{shown.title(name)}”")
+    words = f"What the text and what the numbers ask for, each measured: {len(frame)} in {table}"
+    if decided.empty:
+        return [f"{words}."]
     return [
-        f"What the text and what the numbers ask for, each measured: "
-        f"{shown.table(name, f'the table “{shown.title(name)}”')}.",
-        _cells(frame, digits_of(frame), shown, tables=False),
+        f"{words}. Of these, readings that a published number tells apart:",
+        _cells(decided, digits_of(frame), shown, tables=False),
     ]
 
 

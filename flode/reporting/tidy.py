@@ -204,7 +204,7 @@ def is_quick(frame: pd.DataFrame) -> bool:
     """Whether any cell of a tidy table, or row of a study, comes from a quick run."""
     if "note" not in frame:
         return False
-    return bool(frame["note"].fillna("").astype(str).str.contains(QUICK, regex=False).any())
+    return bool(frame["note"].astype(str).str.contains(QUICK, regex=False).any())
 
 
 def files_behind(frame: pd.DataFrame) -> list[str]:

@@ -164,7 +164,7 @@ def test_numbers_of_others_say_whose_they_are():
         plain_words(layouts, SimpleNamespace(**one)) for one in (baseline, reading, chosen, unknown)
     ] == [
         "Undirected graphs: Cora, GCN",
-        "Orientation of edges: Cora; table: as printed",
+        "Orientation of edges: Cora, accuracy (%); table: as printed",
         "Squirrel: undirected, heat, no ODE, standard; accuracy, layers chosen by validation",
         "s, FLODE, Cora",
     ]

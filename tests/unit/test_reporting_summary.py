@@ -136,10 +136,10 @@ def test_what_was_not_reproduced_is_listed_with_both_numbers():
 
 def test_claims_hold_fail_or_are_open():
     text = summed_up()
-    assert "Of 4 claims 2 hold, 1 fail and 1 could not be judged in full." in text
+    assert "Of 4 claims 2 hold, 1 fail and 1 are open, as not all checks were run." in text
     assert row(text, "It holds", "s", "1 of 1", "holds")
     assert row(text, "It fails", "s", "1 of 2", "**fails**")
-    assert row(text, "It is open", "s", "0 of 0 (1 not run)", "not run")
+    assert row(text, "It is open", "s", "0 of 0 (1 not run)", "open")
     assert row(text, "It is close", "s", "1 of 1 (1 close)", "holds")
 
 
@@ -170,10 +170,20 @@ def test_what_was_learnt_points_to_what_measures_it():
 
 def test_a_table_of_discrepancies_is_shown_where_there_is_one():
     assert "each measured" not in summed_up()
-    frame = tidy_frame([record("discrepancies", "orientation", "as the text says", "lower")])
+    readings = [
+        record("discrepancies", "orientation", "as the text says", "lower"),
+        record("discrepancies", "orientation", "as measured", "reproduced"),
+        record("discrepancies", "weights", "as the text says", "reproduced"),
+        record("discrepancies", "weights", "rank=1", "reproduced"),
+    ]
+    frame = tidy_frame(readings)
     tables, kinds = {**TABLES, "discrepancies": frame}, {**KINDS, "discrepancies": "any"}
     text = summed_up(tables, kinds=kinds)
     assert row(text, "s, orientation, as the text says", "80 ± 1", "81 ± 1", "lower")
+    assert "each measured: 4 in the table “discrepancies”. Of these" in text
+    assert "weights" not in text
+    same = summed_up({**tables, "discrepancies": frame[2:]}, kinds=kinds)
+    assert "each measured: 2 in the table “discrepancies”.\n" in same and "weights" not in same
     assert "The table “discrepancies” was not made." in summed_up(TABLES, kinds=kinds)
 
 

@@ -13,10 +13,11 @@ from flode.experiments.catalogue import Run
 from flode.experiments.measured import measured_files
 from flode.experiments.runfiles import run_files_in
 from flode.experiments.runs import run_configuration
+from flode.reporting.claims import OPEN, claim_verdict
 from flode.reporting.partial import write_partial
 from flode.reporting.published import DISAGREE
 from flode.reporting.records import load_runs
-from flode.reporting.verdicts import NOT_RUN, REPRODUCED
+from flode.reporting.verdicts import FAILS, HOLDS, NOT_RUN, REPRODUCED
 from tests.configuration import ROOT, TINY, catalogue, merge
 from tests.unit.trainings import tiny_files
 from tests.workflow_runner import command, environment, snakemake, working_copy
@@ -175,14 +176,20 @@ def test_all_rows_of_baselines_are_found():
 
 
 @pytest.fixture(scope="module")
-def reproduction(tmp_path_factory):
-    """The verdicts on the measured runs."""
+def tables(tmp_path_factory):
+    """The verdicts on the measured runs, and on what the text says."""
     folder = tmp_path_factory.mktemp("partial")
     (folder / "config").symlink_to(ROOT / "config")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         write_partial(catalogue({"measured": str(ROOT / "results" / "measured")}))
-        return pd.read_csv("results/tables/reproduction.csv")
+        names = ("reproduction", "claims")
+        return {name: pd.read_csv(f"results/tables/{name}.csv") for name in names}
+
+
+@pytest.fixture(scope="module")
+def reproduction(tables):
+    return tables["reproduction"]
 
 
 def found(pattern):
@@ -210,6 +217,22 @@ def test_tables_reproduce_as_far_as_it_says(reproduction):
     differing = found(r"The (\d+) that differ are (\d+) of the ablation")
     differ = reproduction[~reproduction["verdict"].isin([NOT_RUN, REPRODUCED, DISAGREE])]
     assert list(map(int, differing)) == [len(differ), (differ["table"] == "ablation").sum()]
+
+
+def test_numbers_of_few_splits_are_as_many_as_it_says(reproduction):
+    few = reproduction[reproduction["n"] == 3]
+    said = found(r"(\d+) of the measured numbers, (\d+) of them reproduced, rest on three of ten")
+    assert list(map(int, said)) == [len(few), (few["verdict"] == REPRODUCED).sum()]
+
+
+def test_claims_hold_as_far_as_it_says(tables):
+    verdicts = tables["claims"].groupby("row")["verdict"].apply(claim_verdict)
+    said = found(
+        r"Of (\d+) statements of the text .* (\d+) hold in all their checks,"
+        r" (\d+) fail in at least one and (\d+) are open"
+    )
+    counts = [(verdicts == one).sum() for one in (HOLDS, FAILS, OPEN)]
+    assert list(map(int, said)) == [len(verdicts), *counts]
 
 
 def test_dsbm_reproduces_as_far_as_it_says(reproduction):
