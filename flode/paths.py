@@ -14,6 +14,9 @@ from typing import Any
 #: are good in float32.
 MAX_COLUMNS_LAYERS = 8
 
+#: The norms of the columns path cancel in models of fewer channels, counted as real numbers.
+MIN_COLUMNS_CHANNELS = 4
+
 #: Without the ODE the powers path multiplies with the T-th power of W alone: to here it is far from
 #: the end of float32.
 MAX_PLAIN_LAYERS = 32
@@ -41,6 +44,10 @@ def obstacle(
         f"the {path} path has no gradient by the features": of_columns and learned_features,
         f"the columns path takes at most {MAX_COLUMNS_LAYERS} layers": path == "columns"
         and layers > MAX_COLUMNS_LAYERS,
+        f"the columns path takes at least {MIN_COLUMNS_CHANNELS} channels of real numbers, or half"
+        " as many of complex ones, where layers are normalised": path == "columns"
+        and model["normalize_layers"]
+        and model["hidden_channels"] * (2 if model["complex_valued"] else 1) < MIN_COLUMNS_CHANNELS,
         f"the powers path takes at most {MAX_COLUMNS_LAYERS} layers of an ODE": path == "powers"
         and ode
         and layers > MAX_COLUMNS_LAYERS,

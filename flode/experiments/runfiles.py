@@ -110,6 +110,11 @@ def _of_splits(settings: Mapping, numbers: Iterable[str]) -> dict:
     return {**settings, "origin": {**origin, "splits": hashes}}
 
 
+def is_run_file(path: str | Path) -> bool:
+    """Whether a file is called as run files are."""
+    return _NAME.fullmatch(Path(path).name) is not None
+
+
 def split_range(path: str | Path) -> range:
     """The splits that a run file's name says, ``splits-<first>-<last>.json``."""
     _, first, last = Path(path).stem.split("-")
@@ -123,7 +128,7 @@ def first_split(path: str | Path) -> int:
 
 def run_files_in(folder: str | Path) -> list[Path]:
     """The run files of a configuration's folder, those of most splits first."""
-    found = (file for file in Path(folder).glob("splits-*.json") if _NAME.fullmatch(file.name))
+    found = filter(is_run_file, Path(folder).glob("splits-*.json"))
     return sorted(found, key=lambda file: (-len(split_range(file)), first_split(file)))
 
 

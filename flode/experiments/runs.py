@@ -173,11 +173,10 @@ def _advice(settings: Mapping, splits: Sequence[int], device: torch.device) -> s
 def _log_record(title: str, record: Mapping) -> None:
     split, diverged = record["split"], record["diverged_at"]
     if diverged:
-        what = "the loss" if diverged == record["epochs"] else "a logit"
         logger.warning(
-            "%s: %s of split %d is not finite at epoch %d: it ends there. A lower learning_rate or"
-            " initial_step_size, or fewer num_layers, may help",
-            title, what, split, diverged,
+            "%s: the loss or a logit of split %d is not finite at epoch %d. A lower learning_rate"
+            " or initial_step_size, or fewer num_layers, may help",
+            title, split, diverged,
         )  # fmt: skip
     if record["best_epoch"]:
         logger.info(

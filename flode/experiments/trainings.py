@@ -3,6 +3,7 @@ model, one by one."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -154,7 +155,8 @@ def make_module(model_class: type, graph: Graph, entry: Mapping) -> torch.nn.Mod
     if not issubclass(model_class, torch.nn.Module):
         raise TypeError(f"{model_class.__name__} is no torch.nn.Module")
     sizes = {"in_channels": graph.num_features, "out_channels": graph.num_classes}
-    return model_class(**(sizes | entry["keywords"]))
+    # A model may change what it is given, and there is one a split.
+    return model_class(**(sizes | copy.deepcopy(entry["keywords"])))
 
 
 def _factors(file: str | Path, number: int, graph: Graph) -> Factors:

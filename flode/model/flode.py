@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from flode.fractional import frequency_dominance
 from flode.model.architecture import Architecture
 from flode.model.network import Masks, Parameters, encode
-from flode.model.operator import Features, operator_of
+from flode.model.operator import Features, as_tensor, operator_of
 from flode.model.path import Path, Request, coefficients
 from flode.model.planes import from_planes
 from flode.model.propagation import PATHS, General, make_path
@@ -209,7 +209,7 @@ class FLODE(nn.Module):
         if x is None:
             raise ValueError("x is None; allowed are (N, F) features of the nodes (data.x)")
         if not sparse.issparse(x):
-            x = torch.as_tensor(x)
+            x = as_tensor(x)
         layout = getattr(x, "layout", torch.strided)
         if x.ndim != 2 or layout != torch.strided or "complex" in str(x.dtype):
             raise ValueError(

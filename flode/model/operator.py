@@ -90,6 +90,16 @@ def _kept():
         yield
 
 
+def as_tensor(values) -> Tensor:
+    """A tensor as it is, an array on the processor, wherever PyTorch makes new ones."""
+    return values if isinstance(values, Tensor) else torch.as_tensor(values, device="cpu")
+
+
+def _for_gradients(values: Tensor) -> Tensor:
+    """A tensor that a gradient may be taken through; one made in inference mode may not."""
+    return values.clone() if values.is_inference() else values
+
+
 class Operator:
     """Factors made ready to propagate: float32 (or the dtype given) on one device.
 
@@ -103,8 +113,10 @@ class Operator:
     def __init__(self, factors: Factors, dtype: torch.dtype = torch.float32, device=None):
         device = device or factors.left.device
         self.symmetric = factors.symmetric
-        self.left = factors.left.to(device, dtype)
-        self.right = self.left if factors.right is None else factors.right.to(device, dtype)
+        self.left = _for_gradients(factors.left.to(device, dtype))
+        self.right = self.left
+        if factors.right is not None:
+            self.right = _for_gradients(factors.right.to(device, dtype))
         values = factors.values.to(device)
         # Logarithms in float64 before the cast: σ^α then is good to the last digit.
         self.log_values = values.abs().log().to(dtype)
@@ -182,7 +194,7 @@ class Features:
     def __init__(self, features, dtype: torch.dtype = torch.float32, device=None):
         self.is_sparse = sparse.issparse(features)
         self.dtype = dtype
-        features = features if self.is_sparse else torch.as_tensor(features)
+        features = features if self.is_sparse else as_tensor(features)
         self.num_nodes, self.num_features = features.shape
         transformed = torch._C._functorch.peek_interpreter_stack() is not None
         if self.is_sparse and transformed:
@@ -196,8 +208,8 @@ class Features:
             self._given = features.detach()
             self.device = device or features.device
             self._dense = features.T.to(self.device, dtype).contiguous()
-            if self._dense.is_inference() and not torch.is_inference_mode_enabled():
-                self._dense = self._dense.clone()  # which a gradient may be taken through
+            if not torch.is_inference_mode_enabled():
+                self._dense = _for_gradients(self._dense)
             self.mask_shape = tuple(self._dense.shape)
             return
         csr = canonical(features)
@@ -287,7 +299,9 @@ class Features:
 
 
 def _csr(ends: Tensor, indices: Tensor, values: Tensor, size: tuple[int, int]) -> Tensor:
-    return torch.sparse_csr_tensor(ends, indices, values, size=size, check_invariants=False)
+    return torch.sparse_csr_tensor(
+        ends, indices, values, size=size, device=values.device, check_invariants=False
+    )
 
 
 def _kinds(rows) -> tuple[Tensor, int]:
@@ -299,4 +313,4 @@ def _kinds(rows) -> tuple[Tensor, int]:
     entries = (slice(*ends) for ends in pairwise(rows.indptr))
     keys = (rows.indices[own].tobytes() + rows.data[own].tobytes() for own in entries)
     kinds = [places.setdefault(key, len(places)) for key in keys]
-    return torch.tensor(kinds, dtype=torch.int64), len(places)
+    return torch.tensor(kinds, dtype=torch.int64, device="cpu"), len(places)

@@ -9,7 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from flode.experiments.runfiles import is_run_file, split_range
 from flode.reporting.fragments import assemble
+from flode.reporting.records import splits_in_words
 from flode.reporting.tidy import COLUMNS as TABLE_COLUMNS
 from flode.reporting.tidy import (
     QUICK,
@@ -30,8 +32,8 @@ OPEN = "open"
 #: Remark on a check of percentages that are nearly equal.
 CLOSE = "less than half a point apart"
 
-#: Remark on a check of means of which one rests on more splits.
-UNEQUAL = "means over different numbers of splits"
+#: Remark on a check of means that do not rest on the same splits.
+UNEQUAL = "means over different splits"
 
 #: What the remarks are for, as summaries of claims state it.
 REMARKS_RULE = f"Accuracies that are {CLOSE} are called close, and checks of {UNEQUAL} unequal"
@@ -60,7 +62,7 @@ class _Value:
     missing: str = ""
     quick: bool = False
     percent: bool = False
-    splits: tuple[int, ...] = ()
+    splits: tuple[frozenset[int], ...] = ()
 
 
 def load_sources(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
@@ -120,9 +122,9 @@ def claims_table(
                 difference = abs(left.number - right.number)
                 if left.percent and right.percent and difference < HALF_POINT:
                     add_note(record, CLOSE)
-                splits = dict.fromkeys(left.splits + right.splits)
-                if len(splits) > 1:
-                    add_note(record, f"{UNEQUAL}: {' and '.join(map(str, splits))}")
+                splits = map(splits_in_words, dict.fromkeys(left.splits + right.splits))
+                if len(both := list(splits)) > 1:
+                    add_note(record, f"{UNEQUAL}: {' and '.join(both)}")
             if left.quick or right.quick:
                 add_note(record, QUICK)
             records.append(record)
@@ -182,11 +184,19 @@ def _cell(
     runs, note = row.get("runs"), row.get("note")
     missing = f"{side['source']} has no {column} of {_words(side)}" if number is None else ""
     quick = isinstance(note, str) and QUICK in note
-    percent = row.get("unit") == "%" and column in ("mean", "published_mean")
-    measured = number is not None and not column.startswith("published")
-    splits = (int(row["n"]),) if measured and pd.notna(row.get("n")) else ()
+    # A study's column ``mean`` has no unit: it is that of accuracies.
+    percent = row.get("unit", "%") == "%" and column in ("mean", "published_mean")
     runs = runs if isinstance(runs, str) else ""
+    over_splits = column.endswith(("mean", "std")) and not column.startswith("published")
+    splits = _splits(runs) if over_splits and number is not None else ()
     return _Value(number, words, runs, missing, quick, percent, splits)
+
+
+def _splits(runs: str) -> tuple[frozenset[int], ...]:
+    """The splits of run files, if there are any."""
+    files = [file for file in runs.split(";") if is_run_file(file)]
+    found = frozenset(split for file in files for split in split_range(file))
+    return (found,) if found else ()
 
 
 def _words(side: Mapping[str, Any], beside: Any = None) -> str:

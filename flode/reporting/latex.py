@@ -29,6 +29,7 @@ from flode.reporting.notes import (
     not_run_notes,
     over_splits,
     standard_error_note,
+    unmarked_notes,
     verdict_notes,
 )
 from flode.reporting.places import hyperparameter
@@ -113,6 +114,7 @@ def _models_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
         )
         if (frame["verdict"].eq(NOT_RUN) & frame["row"].isin(measured - {FLODE})).any():
             notes.append("A column in which one other than FLODE was not run is left unmarked.")
+        notes += unmarked_notes(frame[frame["row"].isin(measured)])
     grey = r"\flodepublished{In grey}: what the paper prints for a measured model, not ranked."
     return [*notes, grey]
 
@@ -206,7 +208,12 @@ def _comparison_column(
         for row, text in zip(rows, texts, strict=True)
         if row in subtable.models
     )
-    places = [None] * len(rows) if unmarked else ranks(values, layout.marked)
+    splits = [
+        float("nan") if cell is None or pd.isna(cell.mean) else cell.n
+        for row in rows
+        for cell in [tidy.get((subtable.name, row, column.name))]
+    ]
+    places = [None] * len(rows) if unmarked else ranks(values, layout.marked, splits)
     result = []
     for row, text, rank in zip(rows, texts, places, strict=True):
         result.append(mark(text, rank))

@@ -21,7 +21,7 @@ from flode.reporting.fragments import (
     tidy_cells,
 )
 from flode.reporting.layout import OptionBlock, parse_options
-from flode.reporting.notes import not_run_notes, over_splits, verdict_notes
+from flode.reporting.notes import not_run_notes, over_splits, unmarked_notes, verdict_notes
 from flode.reporting.places import label, option
 from flode.reporting.published import NOTHING, cells
 from flode.reporting.tidy import not_run
@@ -77,6 +77,7 @@ def render_ablation(
         r"Test accuracy (\%), Dirichlet energy and number of layers $t$; D: directed, U: "
         "undirected. Where the paper prints no number of layers, the variant's.",
         r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
+        *unmarked_notes(accuracies),
         *verdict_notes(judged[judged["published_mean"].notna()], place, f"{_JUDGED}. {MEAN_RULE}"),
         *not_run_notes(accuracies, choice),
     ]
@@ -95,9 +96,10 @@ def _not_run_at_all(accuracies: pd.DataFrame) -> set[tuple[str, str]]:
 def _group(subtable: OptionBlock, rows: list[str], tidy, paper, marked: int) -> list[list[str]]:
     marks = {}
     for suffix in ("", AS_PUBLISHED):
-        found = [cell_at(tidy, (subtable.name, row, f"test accuracy{suffix}")).mean for row in rows]
-        rounded = [None if pd.isna(value) else Decimal(f"{value:.2f}") for value in found]
-        marks[suffix] = dict(zip(rows, ranks(rounded, marked), strict=True))
+        found = [cell_at(tidy, (subtable.name, row, f"test accuracy{suffix}")) for row in rows]
+        rounded = [None if pd.isna(c.mean) else Decimal(f"{c.mean:.2f}") for c in found]
+        splits = [float("nan") if pd.isna(c.mean) else c.n for c in found]
+        marks[suffix] = dict(zip(rows, ranks(rounded, marked, splits), strict=True))
     lines = []
     for row in rows:
         line = [subtable.rows[row].get("label") or escape(row)]

@@ -63,6 +63,14 @@ def over_splits(frame: pd.DataFrame) -> str:
     return f" over {span} splits"
 
 
+def unmarked_notes(measured: pd.DataFrame) -> list[str]:
+    """Why no best is marked in a column, if its means are over different numbers of splits."""
+    columns = measured.groupby(["subtable", "column"])["n"]
+    if all(len(set(own.dropna())) <= 1 for _, own in columns):
+        return []
+    return ["No best is marked among means over different numbers of splits."]
+
+
 def standard_error_note(published: pd.DataFrame) -> str:
     """What the published row's ± is, ending the sentence on ±."""
     flode = published[published["row"] == FLODE]

@@ -233,7 +233,8 @@ def _ranks(
             None if pd.isna(value) else Decimal(f"{value:.{places_}f}")
             for value, places_ in zip(values, places, strict=True)
         ]
-        for cell, rank in zip(cells, ranks(rounded, marked), strict=True):
+        splits = [float("nan") if pd.isna(cell.mean) else cell.n for cell in cells]
+        for cell, rank in zip(cells, ranks(rounded, marked, splits), strict=True):
             if rank is not None:
                 found[cell.row, column] = rank + 1
     return found

@@ -89,7 +89,7 @@ def ranking_table(
 
     Raises:
         ValueError: the specification is wrong, the full comparison lacks a column, the summary
-            lacks its column ``method``, or metrics differ; names the cell.
+            lacks its column ``method`` or has a row that is no place, or metrics differ; names it.
     """
     layout, fields = parse_ranking(name, spec, full, summary)
     records = []
@@ -103,6 +103,12 @@ def ordinal(number: int) -> str:
     suffixes = {1: "st", 2: "nd", 3: "rd"}
     teens = number % 100 in (11, 12, 13)
     return f"{number}{'th' if teens else suffixes.get(number % 10, 'th')}"
+
+
+def _number(place: str) -> int | None:
+    """``2`` of ``2nd``; None of what is no place."""
+    digits = "".join(filter(str.isdigit, place))
+    return int(digits) if digits and ordinal(int(digits)) == place else None
 
 
 def parse_ranking(
@@ -120,6 +126,11 @@ def parse_ranking(
         raise ValueError(f"table {name!r}: the published summary lacks a column 'method'")
     compared = _by_column(cells(full))
     printed = cells(summary)
+    for _, row, _ in printed:
+        if _number(row) is None:
+            raise ValueError(
+                f"table {name!r}: a row of the summary is {row!r}; allowed: 1st, 2nd, ..."
+            )
     methods = dict(zip(printed, summary["method"], strict=True))
     ranked = _by_column({at: (methods[at], cell) for at, cell in printed.items()})
     fields = []
@@ -177,8 +188,8 @@ def _records(
     entries.sort(key=lambda entry: (-entry.mean, entry.spread))
     for place, entry in enumerate(entries, start=1):
         _enter(entry, place, entries, field)
-    in_paper = [model for model, _ in field.places.values()]
-    published = in_paper.index(FLODE) + 1 if FLODE in in_paper else None
+    in_paper = {model: _number(place) for place, (model, _) in field.places.items()}
+    published = in_paper.get(FLODE)
     place = None if better is None else better + 1
     disagrees = field.models.get(FLODE, NOTHING).disagrees
     quick = run is not None and run.quick

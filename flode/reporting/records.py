@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
@@ -120,6 +121,16 @@ class Runs:
                 "allowed: all splits or none"
             )
         return summarise(values) if values else None
+
+
+def splits_in_words(splits: Iterable[int]) -> str:
+    """``0 to 2, 5``."""
+    ordered = sorted(splits)
+    runs = [
+        [one for _, one in group]
+        for _, group in itertools.groupby(enumerate(ordered), lambda pair: pair[1] - pair[0])
+    ]
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def summarise(values: Iterable[float]) -> Summary:

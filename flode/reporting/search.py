@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from flode.experiments.hyperparameters import DEFAULT
-from flode.reporting.records import Runs, summarise
+from flode.reporting.records import Runs, splits_in_words, summarise
 from flode.reporting.verdicts import QUICK_RUN
 
 #: Columns after the variant's and those of the hyperparameters searched.
@@ -35,6 +35,7 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
     rows = []
     for variant, by_configuration in candidates.items():
         chosen = best_configuration(variant, by_configuration, runs)
+        compared = comparable(variant, by_configuration, runs)
         for configuration, values in by_configuration.items():
             found = runs[variant, configuration]
             row = {"variant": variant, **values, "configuration": configuration}
@@ -49,7 +50,10 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
                     "mean_epochs": summarise(record["epochs"] for record in found.records).mean,
                 }
             row |= {"chosen": configuration == chosen, "configured": configuration == DEFAULT}
-            notes = filter(None, [QUICK_RUN if found.quick else None, found.diverged])
+            own = compared.get(configuration)
+            part = own is not None and own.splits != found.splits
+            shared = f"compared by splits {splits_in_words(own.splits)}" if part else None
+            notes = filter(None, [QUICK_RUN if found.quick else None, found.diverged, shared])
             rows.append(row | {"note": "; ".join(notes), "runs": ";".join(found.files)})
     searched = dict.fromkeys(
         name for found in candidates.values() for values in found.values() for name in values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 #: Command of each rank that is marked.
@@ -87,11 +87,21 @@ def scientific(value: float) -> str:
     return rf"${factor}10^{{{exponent}}}$"
 
 
-def ranks(values: Sequence[Decimal | None], marked: int) -> list[int | None]:
+def ranks(
+    values: Sequence[Decimal | None], marked: int, splits: Iterable[float] = ()
+) -> list[int | None]:
     """Rank of each value, the largest first (0, 1, ...), None beyond ``marked`` or without value.
 
     Ties share a rank and use up the following ones: two first, then a third.
+
+    Args:
+        values: to rank.
+        marked: how many places there are.
+        splits: over how many splits those are that were measured; nan of others. Where these
+            differ nothing has a rank: some splits are easier than others.
     """
+    if len({n for n in splits if not math.isnan(n)}) > 1:
+        return [None] * len(values)
     present = [value for value in values if value is not None]
     found = [None if v is None else sum(other > v for other in present) for v in values]
     return [rank if rank is not None and rank < marked else None for rank in found]

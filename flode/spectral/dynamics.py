@@ -11,12 +11,15 @@ import torch
 from scipy import sparse
 
 from flode.fractional import fractional
-from flode.spectral.factors import TOLERANCE, Factors
+from flode.spectral.factors import Factors
 from flode.spectral.measures import normalized_dirichlet_energy
 
 #: s of ``x' = s · L^α x W`` (paper, Section 5): the fractional heat and Schrödinger equations.
 #: Models are trained with -i, as the paper's are: ``flode.FLODE`` has ``sign=-1``.
 EQUATIONS = {"heat": -1.0, "schroedinger": 1j}
+
+#: What of a column of x₀ lies outside the range of L is at least this much of it, or rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,12 +202,20 @@ def dominant_energy(
 
 
 def _rest(left: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of what of x lies outside the span of ``left``."""
-    rest = x - left @ (left.T @ x)
-    rest = rest - left @ (left.T @ rest)  # once more, against rounding
-    parts = np.hstack([rest.real, rest.imag]) if np.iscomplexobj(rest) else rest
-    vectors, values, _ = np.linalg.svd(parts, full_matrices=False)
-    return vectors[:, values > TOLERANCE]
+    """An orthonormal basis of what of x lies outside the span of ``left``, however small it is
+    beside the rest of x: it may outgrow that. Only rounding is left out, column by column."""
+    parts = np.hstack([x.real, x.imag]) if np.iscomplexobj(x) else x
+    rest = _outside(left, _outside(left, parts))  # twice, against rounding
+    sizes = np.linalg.norm(rest, axis=0)
+    seen = sizes > _ROUNDING * np.linalg.norm(parts, axis=0)
+    rest = _outside(left, rest[:, seen] / sizes[seen])
+    vectors, values, _ = np.linalg.svd(rest, full_matrices=False)
+    kept = vectors[:, values > _ROUNDING]
+    return np.linalg.qr(_outside(left, kept))[0]
+
+
+def _outside(left: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return x - left @ (left.T @ x)
 
 
 def _flow(power: np.ndarray, state: np.ndarray, rates: np.ndarray) -> np.ndarray:

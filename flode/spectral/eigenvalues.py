@@ -52,16 +52,30 @@ def perron_eigenvalue(laplacian: sparse.csr_array) -> float:
         if len(nodes) < DENSE_NODES:
             found = np.linalg.eigvals(block.toarray()).real.max()
         else:
-            found = _extreme("eigs", block, "LR").real
+            found = _largest_real(block)
         largest = max(largest, float(found))
     return largest
 
 
-def _extreme(solver: str, matrix: sparse.csr_array, which: str):
+def _largest_real(block: sparse.csr_array) -> float:
+    """That of a strongly connected component. Where others lie close by on the circle of its
+    modulus, as a long cycle's do, the plain iteration may not find it. All eigenvalues lie in the
+    disc of that modulus, so that it is nearest to any larger number."""
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    try:
+        return float(_extreme("eigs", block, "LR").real)
+    except ArpackNoConvergence:
+        bound = min(block.sum(axis=axis).max() for axis in (0, 1))
+        return float(_extreme("eigs", block, "LM", sigma=(1 + 1e-4) * bound).real)
+
+
+def _extreme(solver: str, matrix: sparse.csr_array, which: str, **more):
     """An extreme eigenvalue, from a start vector that does not depend on chance."""
     from scipy.sparse import linalg  # a training, which does without, need not wait for it
 
     start = np.random.default_rng(0).random(matrix.shape[0])
+    matrix = matrix.tocsc() if more else matrix  # which is factorised then
     return getattr(linalg, solver)(
-        matrix, k=1, which=which, v0=start, tol=_SOLVER_TOLERANCE, return_eigenvectors=False
+        matrix, k=1, which=which, v0=start, tol=_SOLVER_TOLERANCE, return_eigenvectors=False, **more
     )[0]

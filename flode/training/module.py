@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from flode.datasets.graph import Graph
+from flode.spectral.factors import Factors
 from flode.training.evaluation import train_and_test
 from flode.training.metrics import METRICS
 from flode.training.trainer import Trained, TrainingSettings
@@ -93,8 +94,8 @@ class ModuleTrainer:
         self.finished: list[Trained] = []
         self.recorded: Tensor | None = None
         self.epoch = 0
-        self.best = torch.full((1,), -torch.inf, dtype=torch.float64)
-        self.best_epoch = torch.zeros(1, dtype=torch.int64)
+        self.best = torch.full((1,), -torch.inf, dtype=torch.float64, device="cpu")
+        self.best_epoch = torch.zeros(1, dtype=torch.int64, device="cpu")
         self.labels = torch.from_numpy(graph.labels).to(device)
         self.metric = METRICS[graph.metric]
         self.train, self.validation = (
@@ -102,15 +103,14 @@ class ModuleTrainer:
         )
         seed_everything(settings.seed)
         self.model = make().to(device)
-        before = [getattr(one, "_version", None) for one in self.inputs]
+        self._untouched = self._versions()
         first = self._check(self.logits())  # layers that take their sizes from it have them now
         if not torch.allclose(first, self.logits(), equal_nan=True):
             logger.warning(
                 "the model's logits differ between two evaluations of the same parameters: its"
                 " metrics are those of one of them"
             )
-        if before != [getattr(one, "_version", None) for one in self.inputs]:
-            raise ValueError("its forward changes what it is given in place")
+        self._check_inputs()
         parameters = [one for one in self.model.parameters() if one.requires_grad]
         if not parameters:
             raise ValueError("it has no parameter to train")
@@ -142,6 +142,7 @@ class ModuleTrainer:
         logits = self._check(self.model(*self.inputs))[self.train]
         loss = nn.functional.cross_entropy(logits, self.labels[self.train])
         loss.backward()
+        self._check_inputs()
         self.optimizer.step()
         self.epoch += 1
         if not loss.isfinite():
@@ -169,6 +170,18 @@ class ModuleTrainer:
     def _parameters(self) -> dict[str, Tensor]:
         """Parameters and buffers, which do not change with the model's."""
         return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+
+    def _versions(self) -> list[int]:
+        """How often each tensor of the inputs was changed in place."""
+        parts = (
+            (one.left, one.right, one.values) if isinstance(one, Factors) else (one,)
+            for one in self.inputs
+        )
+        return [tensor._version for own in parts for tensor in own if tensor is not None]
+
+    def _check_inputs(self) -> None:
+        if self._versions() != self._untouched:
+            raise ValueError("its forward changes what it is given in place")
 
     def _check(self, logits) -> Tensor:
         shape = (self.graph.num_nodes, self.graph.num_classes)

@@ -25,8 +25,8 @@ class ModulusAdam(torch.optim.Optimizer):
     Raises:
         TypeError: parameters in place of a module, which do not say which of them are complex.
         ValueError: a negative ``lr`` or ``weight_decay``, a FLODE whose parameters are computed
-            from others (``torch.nn.utils.parametrize``), a group added later, or the state of
-            another optimizer.
+            from others (``torch.nn.utils.parametrize``), a parameter of complex numbers, a group
+            added later, or the state of another optimizer.
     """
 
     def __init__(self, model: nn.Module, lr: float = 1e-3, weight_decay: float = 0.0):
@@ -50,6 +50,11 @@ class ModulusAdam(torch.optim.Optimizer):
                     )
                 known |= {own[name]: plane for name, plane in places.items()}
         parameters = list(model.parameters())
+        if any(value.is_complex() for value in parameters):
+            raise ValueError(
+                "a parameter is of complex numbers; allowed are real ones, and the planes in which"
+                " a FLODE holds its complex numbers"
+            )
         # Kept in the group, as copies and saved states of an optimizer have its groups.
         group = {"params": parameters, "planes": [known.get(value) for value in parameters]}
         super().__init__([group], {"lr": lr, "weight_decay": weight_decay, "planes": []})

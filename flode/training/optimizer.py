@@ -7,7 +7,7 @@ the same number. Since PyTorch 1.13 each has its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -70,27 +70,43 @@ class Adam:
         for name, value in reached.items():
             if name not in self.moments:
                 self.moments[name] = self._no_moments(name, value)
-        real = {name: value for name, value in reached.items() if name not in self.planes}
-        moments = [self.moments[name] for name in real]
-        if real:
-            adam(
-                list(real.values()),
-                [value.grad for value in real.values()],
-                *([of_one[key] for of_one in moments] for key in ("exp_avg", "exp_avg_sq")),
-                [],
-                [of_one["step"] for of_one in moments],
-                fused=True,
-                amsgrad=False,
-                beta1=_BETAS[0],
-                beta2=_BETAS[1],
-                lr=self.learning_rate,
-                weight_decay=self.weight_decay,
-                eps=_EPS,
-                maximize=False,
-            )
+        real = [name for name in reached if name not in self.planes]
+        fused = [name for name in real if self._is_contiguous(name)]
+        self._step(fused, fused=True)
+        self._step([name for name in real if name not in fused], fused=False)
         for name, value in reached.items():
             if name in self.planes:
                 self._step_by_modulus(value, self.moments[name], self.planes[name])
+
+    def _is_contiguous(self, name: str) -> bool:
+        """What PyTorch's fused function takes for granted of a parameter and all that goes with it:
+        it reads memory in order."""
+        value, moments = self.parameters[name], self.moments[name]
+        tensors = (value, value.grad, moments["exp_avg"], moments["exp_avg_sq"])
+        return all(tensor.is_contiguous() for tensor in tensors)
+
+    def _step(self, names: Sequence[str], fused: bool) -> None:
+        if not names:
+            return
+        values = [self.parameters[name] for name in names]
+        moments = [self.moments[name] for name in names]
+        adam(
+            values,
+            [value.grad for value in values],
+            *([of_one[key] for of_one in moments] for key in ("exp_avg", "exp_avg_sq")),
+            [],
+            [of_one["step"] for of_one in moments],
+            foreach=False,
+            capturable=not fused and values[0].is_cuda,
+            fused=fused,
+            amsgrad=False,
+            beta1=_BETAS[0],
+            beta2=_BETAS[1],
+            lr=self.learning_rate,
+            weight_decay=self.weight_decay,
+            eps=_EPS,
+            maximize=False,
+        )
 
     def _no_moments(self, name: str, value: Tensor) -> Moments:
         by_modulus = name in self.planes

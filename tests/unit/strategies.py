@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from flode.model import Architecture
-from flode.paths import MAX_COLUMNS_LAYERS
+from flode.paths import MAX_COLUMNS_LAYERS, MIN_COLUMNS_CHANNELS
 from flode.spectral import Factors, adjacency, factorize
 from flode.spectral.sna import symmetrically_normalize
 
@@ -118,6 +118,10 @@ def cases(draw, path, growth=8.0, max_nodes=60, max_layers=10):
     options = draw(architectures(path, max_layers))
     if options["equation"] == "schroedinger":
         options["complex_valued"] = True
+    if path == "columns" and options["normalize_layers"]:
+        planes = 2 if options["complex_valued"] else 1
+        few = MIN_COLUMNS_CHANNELS // planes
+        options["hidden_channels"] = max(few, options["hidden_channels"])
     architecture = Architecture(**options)
     # Without the ODE a node that gathers nothing has state 0, which no norm can divide.
     loops_everywhere = architecture.normalize_layers and not architecture.ode

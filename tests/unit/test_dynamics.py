@@ -93,6 +93,18 @@ def test_a_state_without_the_dominant_frequency_stays_without_it():
         assert dynamics.energies(states) == pytest.approx([1])
 
 
+def test_what_is_small_at_first_outgrows_the_rest():
+    """K₄ with loops, L = J/4: what lies outside its range does not decay."""
+    nodes = np.arange(4)
+    laplacian = sna(np.stack([nodes.repeat(4), np.tile(nodes, 4)]), None, 4)
+    x = np.array([[0.5, 1e-7], [0.5, -1e-7], [0.5, 0], [0.5, 0]])
+    dynamics = Dynamics.of(factorize(laplacian), x, 1)
+    assert_allclose(dynamics.basis @ dynamics.start, x / np.linalg.norm(x), atol=1e-15)
+    assert_allclose(dynamics.basis.T @ dynamics.basis, np.eye(dynamics.basis.shape[1]), atol=1e-14)
+    energies = dynamics.energies(dynamics.exact([1.0, 1.0], [0.0, 40.0]))
+    assert energies == pytest.approx([0, 0.5], abs=1e-6)
+
+
 def test_a_limit_by_hand():
     """Path of three nodes: λ = 1, 0, −1."""
     eigenvalues = np.array([1.0, 0.0, -1.0])

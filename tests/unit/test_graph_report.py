@@ -134,6 +134,14 @@ def test_an_acyclic_graph_is_nilpotent():
     assert perron_eigenvalue(symmetrically_normalize(path)) == 0.0
 
 
+@pytest.mark.parametrize(("nodes", "jumps"), [(300, [1]), (400, [1, 2]), (150, [0, 1])])
+def test_perron_eigenvalue_of_rings_with_others_close_by(nodes, jumps):
+    """In- and out-degrees are equal, so that it is 1."""
+    ring = np.arange(nodes)
+    edges = np.hstack([[ring, (ring + jump) % nodes] for jump in jumps])
+    assert perron_eigenvalue(sna(edges, None, nodes)) == pytest.approx(1, abs=1e-9)
+
+
 @given(st.integers(1, 7), st.data())
 def test_perron_eigenvalue_of_any_small_graph(nodes, data):
     bits = data.draw(st.lists(st.booleans(), min_size=nodes**2, max_size=nodes**2))

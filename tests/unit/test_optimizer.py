@@ -42,6 +42,32 @@ def test_steps_are_those_of_torch_optim_adam_bit_for_bit():
     assert torch.equal(ours["unused"], drawn["unused"])
 
 
+class Laid(torch.nn.Module):
+    """Parameters whose numbers do not lie in memory one after the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.turned = torch.nn.Parameter(torch.arange(12.0).reshape(4, 3).T)
+        self.sparse = torch.nn.Parameter(torch.arange(24.0).reshape(3, 8)[:, ::2])
+
+
+def test_parameters_of_any_layout_take_the_steps_of_torch_optim_adam():
+    def trained(make):
+        torch.manual_seed(0)
+        model = Laid()
+        optimizer = make(model)
+        for _ in range(5):
+            model.turned.grad = torch.randn(3, 4)  # not laid out as the parameter is
+            model.sparse.grad = torch.randn(3, 8)[:, ::2]
+            optimizer.step()
+        return model
+
+    ours = trained(lambda model: ModulusAdam(model, 0.1))
+    theirs = trained(lambda model: torch.optim.Adam(model.parameters(), 0.1))
+    for name, value in theirs.named_parameters():
+        torch.testing.assert_close(ours.get_parameter(name), value)
+
+
 def literal_steps(value, gradients, rate, decay):
     """Adam of complex numbers as PyTorch 1.12 has it: a second moment of ``g·conj(g)``."""
     mean = square = 0

@@ -490,6 +490,14 @@ CODE = {
         "    def forward(self, x, edge_index): return super().forward(x.mul_(2))\n",
         "changes what it is given",
     ),
+    "in place in training": (
+        "import torch\nclass Own(torch.nn.Linear):\n"
+        "    def __init__(self, in_channels, out_channels):\n"
+        "        super().__init__(in_channels, 5)\n"
+        "        self.dropout = torch.nn.Dropout(0.5, inplace=True)\n"
+        "    def forward(self, x, edge_index): return super().forward(self.dropout(x))\n",
+        "changes what it is given",
+    ),
     "import": (
         "import not_there\nclass Own: pass\n", "ModuleNotFoundError: No module named 'not_there'",
     ),
@@ -526,6 +534,35 @@ def test_code_that_does_not_do_names_its_model(files, tmp_path, case):
     overlay = merge(TINY, {"models": {"own": {"class": f"{tmp_path}/own_code.py:Own"}}})
     with pytest.raises(ValueError, match=f"(?s)models.own, own_code.py:Own: .*{message}"):
         train(files, overlay)
+
+
+def test_code_that_changes_the_factors_names_its_model(files, tmp_path):
+    text, _ = CODE["in place"]
+    text = text.replace("edge_index", "factors").replace(
+        "x.mul_(2)", "x + factors.left.mul_(2).sum()"
+    )
+    (tmp_path / "own_code.py").write_text(text)
+    entry = {"class": f"{tmp_path}/own_code.py:Own", "inputs": ["x", "factors"]}
+    with pytest.raises(
+        ValueError, match=r"models.own, own_code.py:Own: .*changes what it is given"
+    ):
+        train(files, merge(TINY, {"models": {"own": entry}}))
+
+
+def test_a_model_may_change_its_keywords(files, tmp_path):
+    """Those of the next split are the configured ones."""
+    (tmp_path / "own_code.py").write_text(
+        "import torch\n"
+        "class Own(torch.nn.Sequential):\n"
+        "    def __init__(self, in_channels, out_channels, widths):\n"
+        "        widths.insert(0, in_channels)\n"
+        "        widths.append(out_channels)\n"
+        "        super().__init__(*map(torch.nn.Linear, widths, widths[1:]))\n"
+    )
+    entry = {"class": f"{tmp_path}/own_code.py:Own", "inputs": ["x"], "keywords": {"widths": [8]}}
+    document = train(files, merge(TINY, {"models": {"own": entry}}), splits=[0, 1])
+    assert len(document["records"]) == 2
+    assert document["model"]["keywords"] == {"widths": [8]}
 
 
 def test_logits_by_chance_are_told_of(caplog):

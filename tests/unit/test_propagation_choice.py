@@ -175,6 +175,12 @@ def test_few_features_are_fewer_real_columns_than_the_state_has(matrix):
         ("spectral", DIRECTED, {}, "symmetric operator"),
         ("powers", DIRECTED, {"encoder_layers": 2}, "linear encoder"),
         ("columns", DIRECTED, {"num_layers": 9}, "columns path takes at most 8 layers"),
+        (
+            "columns",
+            DIRECTED,
+            {"normalize_layers": True, "equation": "heat", "complex_valued": False},
+            "columns path takes at least 4 channels of real numbers",
+        ),
         ("powers", DIRECTED, {"shared_weights": False}, "shared weights"),
     ],
 )

@@ -22,11 +22,12 @@ CATALOGUE = catalogue()
 
 TABLE = tidy_frame(
     [
-        record("t", "FLODE", "0.1", "", mean=90.0, runs="a.json"),
-        record("t", "FLODE", "0.05", "", mean=88.0, runs="b.json"),
+        record("t", "FLODE", "0.1", "", mean=90.0, runs="a/splits-0-9.json"),
+        record("t", "FLODE", "0.05", "", mean=88.0, runs="b/splits-0-9.json;statistics.json"),
         record("t", "MagNet", "0.1", "", mean=None, published_mean=95.0, runs=""),
         record("t", "MagNet", "0.05", "", mean=None, published_mean=85.0, runs=""),
-        record("t", "part", "0.1", "", mean=80.0, runs="c.json") | {"n": 3},
+        record("t", "part", "0.1", "", mean=80.0, runs="c/splits-0-2.json;c/splits-5-5.json"),
+        record("t", "near", "", "", mean=85.8, runs=""),
         record("t", "lost", "0.1", "not run", mean=None, published_mean=99.0, runs=""),
     ]
 )
@@ -82,18 +83,22 @@ def test_accuracies_that_are_nearly_equal_are_called_close():
     frame = judge({"greater": [cell("FLODE", "0.1"), cell("FLODE", "0.1")]})
     assert frame["note"].item() == "90 against 90; less than half a point apart"
     assert "less than" not in judge({"greater": [cell("FLODE", "0.1"), 89.9]})["note"].item()
+    near = judge(
+        {"greater": [{"source": "s", "where": {"graph": "Cora", "x": 4}}, cell("near", "")]}
+    )
+    assert near["note"].item() == "86 against 85.8; less than half a point apart"
     spread = [cell("FLODE", one, value="std") for one in ("0.1", "0.05")]
     assert judge({"at_least": spread})["note"].item() == "1 against 1"
 
 
-def test_means_over_different_numbers_of_splits_are_called_unequal():
+def test_means_over_different_splits_are_called_unequal():
     frame = judge(
         {"greater": [drop("FLODE"), cell("part", "0.1")]},
         {"greater": [cell("FLODE", "0.1"), cell("FLODE", "0.05")]},
         {"less": [cell("part", "0.1"), cell("MagNet", "0.1", value="published_mean")]},
     )
     assert frame["note"].tolist() == [
-        "2 against 80; means over different numbers of splits: 10 and 3",
+        "2 against 80; means over different splits: 0 to 9 and 0 to 2, 5",
         "90 against 88",
         "80 against 95",
     ]
@@ -102,7 +107,7 @@ def test_means_over_different_numbers_of_splits_are_called_unequal():
 
 def test_the_runs_of_a_check_are_named():
     frame = judge({"less": [drop("FLODE"), 5]})
-    assert frame["runs"].item() == "a.json;b.json"
+    assert frame["runs"].item() == "a/splits-0-9.json;b/splits-0-9.json;statistics.json"
     assert frame["column"].item() == "FLODE / 0.1 minus 0.05 less than 5"
 
 
@@ -113,7 +118,7 @@ def test_the_runs_of_a_check_are_named():
         (cell("FLOD", "0.1"), "0 rows of t"),
         ({"source": "t", "where": {"rwo": "FLODE"}}, "no column 'rwo'"),
         (cell("FLODE", "0.1", value="median"), "no column 'median'"),
-        (cell("FLODE", "0.1", value="runs"), "runs of t is 'a.json'; allowed: a number"),
+        (cell("FLODE", "0.1", value="runs"), "runs of t is 'a/splits-0-9.json'; allowed: a number"),
     ],
 )
 def test_a_side_must_be_one_number(side, words):

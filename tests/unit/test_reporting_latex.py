@@ -173,6 +173,13 @@ def test_ranks(values, marked, expected):
     assert ranks(numbers, marked) == expected
 
 
+def test_means_over_different_numbers_of_splits_have_no_ranks():
+    values = [Decimal(3), Decimal(2), Decimal(1)]
+    published = float("nan")
+    assert ranks(values, 3, [10, 10, published]) == [0, 1, 2]
+    assert ranks(values, 3, [10, 3, published]) == [None, None, None]
+
+
 def test_ties_are_told_at_printed_digits(tmp_path):
     # 99.56 prints as 99.6, as MagNet's number does.
     tex = render_comparison(tidy(tmp_path, {"a0.1": [0.9956, 0.9956]}), SPEC, published())

@@ -91,6 +91,12 @@ def test_the_papers_ranking(tmp_path):
     assert list(frame["verdict"]) == ["reproduced", "", "", "", "reproduced", ""]
 
 
+def test_places_in_the_paper_are_what_its_rows_say_in_any_order(tmp_path):
+    first, *lines = SUMMARY.splitlines(keepends=True)
+    turned = tidy(tmp_path, {"film": [0.736, 0.736]}, summary=first + "".join(reversed(lines)))
+    assert column(turned, "Film").loc["1st: FLODE", "verdict"] == "reproduced"
+
+
 def test_equal_means_share_their_places_and_the_smaller_spread_stands_first(tmp_path):
     film = column(tidy(tmp_path, {"film": [0.736]}), "Film")
     assert film.loc["2nd: GREAD", "note"] == "same mean as GRAFF"
@@ -217,6 +223,7 @@ def changed(**columns):
     [
         (SPEC | {"marked": 0}, SUMMARY, "'top': marked is 0; allowed: 1 to 3"),
         (SPEC, FULL, "summary lacks a column 'method'"),
+        (SPEC, SUMMARY.replace("2nd", "second"), "row of the summary is 'second'; allowed: 1st"),
         (
             changed(New={"variant": "n"}),
             SUMMARY,

@@ -1,7 +1,9 @@
 """Tables and figures of runs that a study gathers: ablation, frequency dominance, depth, ranks."""
 
+import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -518,3 +520,30 @@ def test_a_search_has_all_its_columns_whatever_diverged(tmp_path):
     assert list(frame.columns[:3]) == ["variant", "patience", "configuration"]
     assert "validation_mean" in frame and not frame["chosen"].any()
     assert frame["patience"].tolist() == [None, 100]
+
+
+def test_a_search_says_where_it_compares_fewer_splits_than_it_shows(tmp_path):
+    candidates = {"cora": {"default": {"num_layers": 3}, "layers=4": {"num_layers": 4}}}
+    files = []
+    for configuration, metrics in (("default", [0.7, 0.7, 0.9]), ("layers=4", [0.8, 0.8])):
+        content = run_content("cora", metrics) | {"configuration": configuration}
+        for record, metric in zip(content["records"], metrics, strict=True):
+            record |= {"validation": metric, "epochs": 3}
+        files.append(write_run(tmp_path, configuration, content))
+    frame = search_table(candidates, load_runs(files))
+    assert frame["chosen"].tolist() == [False, True]
+    assert frame["note"].tolist() == ["compared by splits 0 to 1", ""]
+
+
+def test_an_ablation_marks_no_best_among_different_numbers_of_splits(ablation, tmp_path):
+    _, tex, files, settings = ablation
+    assert "No best is marked" not in tex.read_text()
+    (one,) = load_runs(files)["citeseer", "layers=5"].files
+    content = json.loads(Path(one).read_text())
+    content["records"] = content["records"][:1]
+    rest = [file for file in files if str(file) != one]
+    found = [*rest, write_run(tmp_path, "few", content)]
+    outputs = (tmp_path / "a.csv", tmp_path / "a.tex")
+    frame = make_table("ablation", settings, settings["spec"]["published"], found, *outputs)
+    assert set(frame.loc[frame["subtable"] == "citeseer", "n"].dropna()) == {1, 3}
+    assert "No best is marked among means" in outputs[1].read_text()

@@ -175,3 +175,12 @@ def test_a_model_trains_on_transformed_data():
     assert torch.allclose(
         model(data.x, data.factors, index), model(data.x, data.factors)[index], atol=1e-4
     )
+
+
+@pytest.mark.parametrize("path", ["general", "spectral", "reduced", "columns", "powers"])
+def test_factors_made_in_inference_mode_serve_a_training(path):
+    with torch.inference_mode():
+        data = FactorizeSNA()(make_data())
+    model = FLODE(4, 4, 3, num_layers=2, path=path if path != "spectral" else "auto")
+    model(data.x.clone(), data.factors).sum().backward()
+    assert all(value.grad is not None for value in model.parameters())
