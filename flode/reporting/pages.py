@@ -19,6 +19,7 @@ from flode.files import write_text_atomic
 from flode.reporting.places import plain_block, plain_words, reading_place
 from flode.reporting.plain import Digits, digits_of, measured_text, places_among, published_text
 from flode.reporting.published import files_of, read_published
+from flode.reporting.ranking import ordinal, place_of
 from flode.reporting.tidy import files_behind, is_quick, not_run, read_csv, read_table
 from flode.reporting.typeset import QUICK_STAMP, ranks
 from flode.reporting.verdicts import EXACT_RULE, MEAN_RULE, NOT_RUN, PLACE_RULE
@@ -141,8 +142,10 @@ def _matrix(
         found = _ranks(own, spec["kind"], groups, marked, digits)
         for cell in own.itertuples(index=False):
             row, model = cell.row, ""
-            if spec["kind"] == "ranking" and ": " in row:  # "2nd: GREAD" is a place and a model
-                row, model = row.split(": ", 1)
+            if spec["kind"] == "ranking":
+                place, model = place_of(row)
+                row = ordinal(place) if place else model
+                model = model if place else ""
             rank = found.get((cell.row, cell.column), 0)
             rows.setdefault(row, {})[cell.column] = _shown(cell, digits, rank, model)
         part = spec.get("subtables", {}).get(name, {})
@@ -209,9 +212,10 @@ def _ranks(
         return found
     if kind == "ranking":
         return {
-            (row, column): int(row[0])
+            (row, column): place
             for row, column in zip(own["row"], own["column"], strict=True)
-            if row[0].isdigit() and row[1:3] in ("st", "nd", "rd") and int(row[0]) <= marked
+            for place, _ in [place_of(row)]
+            if place is not None and place <= marked
         }
     if kind not in ("comparison", "ablation"):
         return found

@@ -8,14 +8,14 @@ from typing import Any
 
 import pandas as pd
 
+from flode.reporting.ranking import ordinal, place_of
 from flode.reporting.typeset import spread_places
 from flode.reporting.verdicts import NOT_RUN
 
 #: Digits after the point, by table, subtable and metric.
 Digits = Mapping[tuple[str, str, str], int]
 
-#: A ranking's row, and its remark on another place in the paper (`flode.reporting.ranking`).
-_PLACE = re.compile(r"(\d+(?:st|nd|rd|th)): ")
+#: A ranking's remark on another place in the paper (`flode.reporting.ranking`).
 _IN_PAPER = re.compile(r"(?:^|; )(\d+(?:st|nd|rd|th)) in the paper")
 
 _PERCENT_DIGITS = 2
@@ -61,10 +61,10 @@ def published_text(cell: Any, digits: Digits) -> str:
 def places_among(cell: Any) -> tuple[str, str]:
     """``("3rd: ", "1st: ")``, the places of a model where its place is judged and is not the
     paper's, to stand before its numbers; else nothing."""
-    place, published = _PLACE.match(cell.row), _IN_PAPER.search(cell.note)
+    (place, _), published = place_of(cell.row), _IN_PAPER.search(cell.note)
     if place is None or published is None:
         return "", ""
-    return f"{place[1]}: ", f"{published[1]}: "
+    return f"{ordinal(place)}: ", f"{published[1]}: "
 
 
 def _number(mean: float, std: float, places: int, spread: int) -> str:

@@ -105,6 +105,13 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if teens else suffixes.get(number % 10, 'th')}"
 
 
+def place_of(row: str) -> tuple[int | None, str]:
+    """``(2, "GREAD")`` of ``2nd: GREAD``; of a model without a place None and itself."""
+    place, _, model = row.partition(": ")
+    number = _number(place) if model else None
+    return (None, row) if number is None else (number, model)
+
+
 def _number(place: str) -> int | None:
     """``2`` of ``2nd``; None of what is no place."""
     digits = "".join(filter(str.isdigit, place))

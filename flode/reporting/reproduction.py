@@ -15,6 +15,7 @@ from flode.reporting.fragments import assemble
 from flode.reporting.places import cell_words
 from flode.reporting.plain import Digits, digits_of, places_among, places_of
 from flode.reporting.published import NOT_IN_PAPER
+from flode.reporting.ranking import place_of
 from flode.reporting.tables import LEARNED
 from flode.reporting.tidy import Reasons, read_table
 from flode.reporting.typeset import blocks_beside, escape, fixed, ragged, tabular
@@ -40,8 +41,8 @@ _COLUMNS = r"p{0.55\linewidth} c c c"
 def _judged(kind: str, frame: pd.DataFrame) -> pd.Series:
     """Which cells of a table are numbers that the paper publishes for FLODE and runs measure."""
     published = frame["published_mean"].notna()
-    if kind in ("comparison", "ranking"):  # a ranking's row is a place and a model, "2nd: GREAD"
-        return published & (frame["row"].str.split(": ").str[-1] == FLODE)
+    if kind in ("comparison", "ranking"):
+        return published & frame["row"].map(lambda row: place_of(row)[1] == FLODE).astype(bool)
     if kind == "hyperparameters":
         return published & frame["row"].isin(LEARNED)
     if kind == "ablation":
