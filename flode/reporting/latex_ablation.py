@@ -26,7 +26,7 @@ from flode.reporting.places import label, option
 from flode.reporting.published import NOTHING, cells
 from flode.reporting.tidy import not_run
 from flode.reporting.typeset import blocks_beside, escape, fixed, mark, ranks, tabular
-from flode.reporting.verdicts import MEAN_RULE
+from flode.reporting.verdicts import MEAN_RULE, NOT_RUN
 
 _HEADER = (("layers chosen by validation", 3), ("layers as published", 2), ("published", 3))
 _LABELS = ("accuracy", "energy", "$t$", "accuracy", "energy", "accuracy", "energy", "$t$")
@@ -59,6 +59,7 @@ def render_ablation(
         blocks.append(blocks_beside([(caption, tabular(_HEADER, _LABELS, groups))]))
     letters = dict(zip([block.name for block in options], ascii_lowercase, strict=False))
     accuracies = frame[frame["metric"] == "accuracy"]
+    lacking = accuracies[accuracies["verdict"] == NOT_RUN]
     whole = _not_run_at_all(accuracies)
 
     def row(cell: Any) -> str:
@@ -77,6 +78,7 @@ def render_ablation(
         r"Test accuracy (\%), Dirichlet energy and number of layers $t$; D: directed, U: "
         "undirected. Where the paper prints no number of layers, the variant's.",
         r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
+        *(["A block with a row that was not run is left unmarked."] if len(lacking) else []),
         *unmarked_notes(accuracies),
         *verdict_notes(judged[judged["published_mean"].notna()], place, f"{_JUDGED}. {MEAN_RULE}"),
         *not_run_notes(accuracies, choice),
@@ -99,7 +101,9 @@ def _group(subtable: OptionBlock, rows: list[str], tidy, paper, marked: int) -> 
         found = [cell_at(tidy, (subtable.name, row, f"test accuracy{suffix}")) for row in rows]
         rounded = [None if pd.isna(c.mean) else Decimal(f"{c.mean:.2f}") for c in found]
         splits = [float("nan") if pd.isna(c.mean) else c.n for c in found]
-        marks[suffix] = dict(zip(rows, ranks(rounded, marked, splits), strict=True))
+        # A place that is won against a row which was not run says nothing.
+        places = 0 if any(c.verdict == NOT_RUN for c in found) else marked
+        marks[suffix] = dict(zip(rows, ranks(rounded, places, splits), strict=True))
     lines = []
     for row in rows:
         line = [subtable.rows[row].get("label") or escape(row)]

@@ -223,10 +223,9 @@ def _ranks(
     group = [groups.get((cell.subtable, cell.row), "") for cell in scores.itertuples(index=False)]
     for (column, _), part in scores.groupby([scores["column"], group], sort=False):
         cells = list(part.itertuples(index=False))
-        # As in the .tex, no place is won against a model that was not run.
-        if kind == "comparison" and any(
-            cell.row != FLODE and cell.verdict == NOT_RUN for cell in cells
-        ):
+        # As in the .tex, no place is won against what was not run.
+        spared = FLODE if kind == "comparison" else None
+        if any(cell.row != spared and cell.verdict == NOT_RUN for cell in cells):
             continue
         values = [
             cell.mean if kind == "ablation" or _is_measured(cell) else cell.published_mean

@@ -126,7 +126,7 @@ def test_what_diverged_is_not_chosen(ablation):
 
 
 def test_a_row_with_a_candidate_that_was_not_run_is_not_run(ablation, tmp_path):
-    *_, files, settings = ablation
+    _, whole, files, settings = ablation
     keys = load_runs(files)
     gone = keys["citeseer", "layers=4"].files[0]
     left = [file for file in files if str(file) != gone]
@@ -142,6 +142,11 @@ def test_a_row_with_a_candidate_that_was_not_run_is_not_run(ablation, tmp_path):
     assert r"Not run (a job failed): (c) layers chosen by validation: U\enspace $\mathbf{x}" in tex
     other = row_of(frame, "citeseer", "U, schroedinger, ode, standard")
     assert other.loc["layers", "mean"] == 5
+    marks = [
+        text.partition("(c) Citeseer")[2].count(r"\first{") for text in (whole.read_text(), tex)
+    ]
+    assert marks == [3, 1]  # none among the rows of which one was not run
+    assert "A block with a row that was not run is left unmarked" in tex
 
 
 def test_a_block_that_was_not_run_at_all_is_named_as_one(ablation, tmp_path):
