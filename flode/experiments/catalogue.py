@@ -131,7 +131,7 @@ class Catalogue(Variants):
         ablation with its candidates, ``{configuration: values}``, and its variant's own values."""
         spec = copy.deepcopy(self._entry("tables", table))
         spec.pop("place", None)  # the report's
-        spec.pop("title", None)  # of tables that sum it up
+        spec.pop("title", None)  # the report's, and of tables that sum it up
         if spec["kind"] == "reproduction":
             for name in spec["tables"]:
                 self._lookup("tables", name, f"tables.{table}.tables")

@@ -9,9 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from flode.experiments.runfiles import is_run_file, split_range
 from flode.reporting.fragments import assemble
-from flode.reporting.records import splits_in_words
+from flode.reporting.records import splits_in_words, splits_of
 from flode.reporting.tidy import COLUMNS as TABLE_COLUMNS
 from flode.reporting.tidy import (
     QUICK,
@@ -188,15 +187,9 @@ def _cell(
     percent = row.get("unit", "%") == "%" and column in ("mean", "published_mean")
     runs = runs if isinstance(runs, str) else ""
     over_splits = column.endswith(("mean", "std")) and not column.startswith("published")
-    splits = _splits(runs) if over_splits and number is not None else ()
+    found = splits_of(runs) if over_splits and number is not None else None
+    splits = (found,) if found else ()
     return _Value(number, words, runs, missing, quick, percent, splits)
-
-
-def _splits(runs: str) -> tuple[frozenset[int], ...]:
-    """The splits of run files, if there are any."""
-    files = [file for file in runs.split(";") if is_run_file(file)]
-    found = frozenset(split for file in files for split in split_range(file))
-    return (found,) if found else ()
 
 
 def _words(side: Mapping[str, Any], beside: Any = None) -> str:

@@ -24,17 +24,19 @@ from flode.reporting.fragments import (
 )
 from flode.reporting.layout import Column, Layout, Subtable, rows_with_flode
 from flode.reporting.notes import (
+    UNLIKE,
+    any_unlike,
     by_column,
     by_row,
     not_run_notes,
     over_splits,
     standard_error_note,
-    unmarked_notes,
     verdict_notes,
 )
 from flode.reporting.places import hyperparameter
 from flode.reporting.published import DISAGREE, NOTHING, shared_digits
 from flode.reporting.ranking import ordinal
+from flode.reporting.records import splits_of
 from flode.reporting.tables import LEARNED, UNPUBLISHED_ROWS
 from flode.reporting.typeset import escape, fixed, mark, ranks, scientific, stacked
 from flode.reporting.verdicts import MEAN_RULE, NOT_PUBLISHED, NOT_RUN, QUICK_RUN
@@ -114,7 +116,9 @@ def _models_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
         )
         if (frame["verdict"].eq(NOT_RUN) & frame["row"].isin(measured - {FLODE})).any():
             notes.append("A column in which one other than FLODE was not run is left unmarked.")
-        notes += unmarked_notes(frame[frame["row"].isin(measured)])
+        own = frame[frame["row"].isin(measured)]
+        if any_unlike(splits for _, splits in own.groupby(["subtable", "column"])["runs"]):
+            notes.append(f"{UNLIKE}.")
     grey = r"\flodepublished{In grey}: what the paper prints for a measured model, not ranked."
     return [*notes, grey]
 
@@ -209,8 +213,8 @@ def _comparison_column(
         if row in subtable.models
     )
     splits = [
-        float("nan") if cell is None or pd.isna(cell.mean) else cell.n
-        for row in rows
+        splits_of(cell.runs) if cell is not None and value is not None else set()
+        for row, value in zip(rows, values, strict=True)
         for cell in [tidy.get((subtable.name, row, column.name))]
     ]
     places = [None] * len(rows) if unmarked else ranks(values, layout.marked, splits)

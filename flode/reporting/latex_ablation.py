@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from itertools import groupby
 from string import ascii_lowercase
@@ -21,12 +21,13 @@ from flode.reporting.fragments import (
     tidy_cells,
 )
 from flode.reporting.layout import OptionBlock, parse_options
-from flode.reporting.notes import not_run_notes, over_splits, unmarked_notes, verdict_notes
+from flode.reporting.notes import UNLIKE, any_unlike, not_run_notes, over_splits, verdict_notes
 from flode.reporting.places import label, option
 from flode.reporting.published import NOTHING, cells
+from flode.reporting.records import splits_of
 from flode.reporting.tidy import not_run
 from flode.reporting.typeset import blocks_beside, escape, fixed, mark, ranks, tabular
-from flode.reporting.verdicts import MEAN_RULE, NOT_RUN
+from flode.reporting.verdicts import MEAN_RULE
 
 _HEADER = (("layers chosen by validation", 3), ("layers as published", 2), ("published", 3))
 _LABELS = ("accuracy", "energy", "$t$", "accuracy", "energy", "accuracy", "energy", "$t$")
@@ -59,7 +60,6 @@ def render_ablation(
         blocks.append(blocks_beside([(caption, tabular(_HEADER, _LABELS, groups))]))
     letters = dict(zip([block.name for block in options], ascii_lowercase, strict=False))
     accuracies = frame[frame["metric"] == "accuracy"]
-    lacking = accuracies[accuracies["verdict"] == NOT_RUN]
     whole = _not_run_at_all(accuracies)
 
     def row(cell: Any) -> str:
@@ -78,12 +78,22 @@ def render_ablation(
         r"Test accuracy (\%), Dirichlet energy and number of layers $t$; D: directed, U: "
         "undirected. Where the paper prints no number of layers, the variant's.",
         r"$\pm$ is the standard deviation" + over_splits(frame) + ".",
-        *(["A block with a row that was not run is left unmarked."] if len(lacking) else []),
-        *unmarked_notes(accuracies),
+        *(_unmarked(accuracies, options) if spec.get("marked", 0) else []),
         *verdict_notes(judged[judged["published_mean"].notna()], place, f"{_JUDGED}. {MEAN_RULE}"),
         *not_run_notes(accuracies, choice),
     ]
     return assemble(frame, spec, blocks, notes, quick)
+
+
+def _unmarked(accuracies: pd.DataFrame, options: Iterable[OptionBlock]) -> list[str]:
+    """Why no best is marked in some groups of rows."""
+    groups = {(block.name, row): of for block in options for row, of in block.groups.items()}
+    own = [groups[at] for at in zip(accuracies["subtable"], accuracies["row"], strict=True)]
+    by_group = accuracies.groupby([accuracies["subtable"], accuracies["column"], own])
+    notes = [f"{UNLIKE}."] if any_unlike(runs for _, runs in by_group["runs"]) else []
+    if (accuracies["runs"] == "").any():
+        notes.append("No best is marked among rows of which one was not run.")
+    return notes
 
 
 def _not_run_at_all(accuracies: pd.DataFrame) -> set[tuple[str, str]]:
@@ -100,9 +110,9 @@ def _group(subtable: OptionBlock, rows: list[str], tidy, paper, marked: int) -> 
     for suffix in ("", AS_PUBLISHED):
         found = [cell_at(tidy, (subtable.name, row, f"test accuracy{suffix}")) for row in rows]
         rounded = [None if pd.isna(c.mean) else Decimal(f"{c.mean:.2f}") for c in found]
-        splits = [float("nan") if pd.isna(c.mean) else c.n for c in found]
-        # A place that is won against a row which was not run says nothing.
-        places = 0 if any(c.verdict == NOT_RUN for c in found) else marked
+        splits = [splits_of(c.runs) if pd.notna(c.mean) else set() for c in found]
+        # A place that is won against a row which was not run says nothing; one that diverged lost.
+        places = marked if all(c.runs for c in found) else 0
         marks[suffix] = dict(zip(rows, ranks(rounded, places, splits), strict=True))
     lines = []
     for row in rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from operator import itemgetter
 from string import ascii_lowercase
@@ -13,8 +13,12 @@ import pandas as pd
 from flode.experiments.checks import FLODE
 from flode.reporting.layout import Layout
 from flode.reporting.published import DISAGREE, disagreement
+from flode.reporting.records import splits_of
 from flode.reporting.typeset import escape
 from flode.reporting.verdicts import NOT_RUN, QUICK_RULE, QUICK_RUN, REPRODUCED
+
+#: Why a best is not marked.
+UNLIKE = "No best is marked among means over different splits"
 
 #: Places that were not run, named at most.
 MAX_NOT_RUN = 40
@@ -63,12 +67,9 @@ def over_splits(frame: pd.DataFrame) -> str:
     return f" over {span} splits"
 
 
-def unmarked_notes(measured: pd.DataFrame) -> list[str]:
-    """Why no best is marked in a column, if its means are over different numbers of splits."""
-    columns = measured.groupby(["subtable", "column"])["n"]
-    if all(len(set(own.dropna())) <= 1 for _, own in columns):
-        return []
-    return ["No best is marked among means over different numbers of splits."]
+def any_unlike(groups: Iterable[Iterable[str]]) -> bool:
+    """Whether in any group the run files of its cells hold different splits."""
+    return any(len({splits_of(runs) for runs in own} - {frozenset()}) > 1 for own in groups)
 
 
 def standard_error_note(published: pd.DataFrame) -> str:

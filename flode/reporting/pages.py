@@ -20,6 +20,7 @@ from flode.reporting.places import plain_block, plain_words, reading_place
 from flode.reporting.plain import Digits, digits_of, measured_text, places_among, published_text
 from flode.reporting.published import files_of, read_published
 from flode.reporting.ranking import ordinal, place_of
+from flode.reporting.records import splits_of
 from flode.reporting.tidy import files_behind, is_quick, not_run, read_csv, read_table
 from flode.reporting.typeset import QUICK_STAMP, ranks
 from flode.reporting.verdicts import EXACT_RULE, MEAN_RULE, NOT_RUN, PLACE_RULE
@@ -224,8 +225,11 @@ def _ranks(
     for (column, _), part in scores.groupby([scores["column"], group], sort=False):
         cells = list(part.itertuples(index=False))
         # As in the .tex, no place is won against what was not run.
-        spared = FLODE if kind == "comparison" else None
-        if any(cell.row != spared and cell.verdict == NOT_RUN for cell in cells):
+        if kind == "ablation" and not all(cell.runs for cell in cells):
+            continue
+        if kind == "comparison" and any(
+            cell.row != FLODE and cell.verdict == NOT_RUN for cell in cells
+        ):
             continue
         values = [
             cell.mean if kind == "ablation" or _is_measured(cell) else cell.published_mean
@@ -236,7 +240,7 @@ def _ranks(
             None if pd.isna(value) else Decimal(f"{value:.{places_}f}")
             for value, places_ in zip(values, places, strict=True)
         ]
-        splits = [float("nan") if pd.isna(cell.mean) else cell.n for cell in cells]
+        splits = [splits_of(cell.runs) if pd.notna(cell.mean) else set() for cell in cells]
         for cell, rank in zip(cells, ranks(rounded, marked, splits), strict=True):
             if rank is not None:
                 found[cell.row, column] = rank + 1

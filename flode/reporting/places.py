@@ -8,6 +8,7 @@ from typing import Any
 from flode.experiments.captions import plain_text, readable
 from flode.experiments.checks import FLODE
 from flode.reporting.ablation import AS_PUBLISHED
+from flode.reporting.ranking import place_of
 from flode.reporting.statistics import QUANTITIES
 from flode.reporting.typeset import escape
 
@@ -164,4 +165,5 @@ def plain_words(layouts: Mapping[str, Any], cell: Any) -> str:
     if kind not in _OF_FLODE:
         return ", ".join(filter(None, [cell.subtable, cell.row, cell.column]))
     words = plain_text(cell_words(kind, subtables, cell))
-    return f"{words}, {cell.row}" if kind == "comparison" and cell.row != FLODE else words
+    others = kind in ("comparison", "ranking") and place_of(cell.row)[1] != FLODE
+    return f"{words}, {cell.row}" if others else words

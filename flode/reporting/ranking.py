@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -114,8 +115,8 @@ def place_of(row: str) -> tuple[int | None, str]:
 
 def _number(place: str) -> int | None:
     """``2`` of ``2nd``; None of what is no place."""
-    digits = "".join(filter(str.isdigit, place))
-    return int(digits) if digits and ordinal(int(digits)) == place else None
+    found = re.fullmatch("([1-9][0-9]*)(st|nd|rd|th)", place)
+    return int(found[1]) if found and ordinal(int(found[1])) == place else None
 
 
 def parse_ranking(

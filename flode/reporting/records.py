@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flode.experiments.runfiles import read_run
+from flode.experiments.runfiles import is_run_file, read_run, split_range
 
 #: What the files of one configuration must agree on (device, versions and commit may differ).
 _SHARED = ("dataset", "metric", "hyperparameters", "training", "seed", "quick")
@@ -121,6 +121,12 @@ class Runs:
                 "allowed: all splits or none"
             )
         return summarise(values) if values else None
+
+
+def splits_of(runs: str) -> frozenset[int]:
+    """The splits of the run files among the files of a table's cell, ``a.json;b.json``."""
+    files = filter(is_run_file, runs.split(";"))
+    return frozenset(split for file in files for split in split_range(file))
 
 
 def splits_in_words(splits: Iterable[int]) -> str:

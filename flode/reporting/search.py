@@ -53,6 +53,8 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
             own = compared.get(configuration)
             part = own is not None and own.splits != found.splits
             shared = f"compared by splits {splits_in_words(own.splits)}" if part else None
+            if own is None and not found.diverged:
+                shared = "not compared: no split is there of all"
             notes = filter(None, [QUICK_RUN if found.quick else None, found.diverged, shared])
             rows.append(row | {"note": "; ".join(notes), "runs": ";".join(found.files)})
     searched = dict.fromkeys(

@@ -5,6 +5,7 @@ Every number in it is counted in, or read from, the tables that the workflow mad
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,10 +39,14 @@ from flode.reporting.verdicts import (
     MEAN_RULE,
     NOT_RUN,
     PLACE_RULE,
+    QUICK_RUN,
     REPRODUCED,
 )
 
 Tables = Mapping[str, pd.DataFrame]
+
+#: Columns that the readings of one published number share.
+_OF_A_NUMBER = ("subtable", "row", "metric", "published_mean")
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,9 @@ class _Shown:
         words = rst_escape(text)
         return f"`{words} <{file}_>`__" if file in self.links else words
 
+
+#: What begins a list, a comment or a directive in reStructuredText, where a cell begins with it.
+_MARKER = re.compile(r"[-+•](?=\s|$)|\(?\w+[.)](?=\s|$)|#\.(?=\s|$)|\.\.(?=\s|$)")
 
 _TITLE = "“A Fractional Graph Laplacian Approach to Oversmoothing”, reproduced"
 
@@ -225,7 +233,12 @@ def _claims(frame: pd.DataFrame | None, name: str, shown: _Shown) -> list[str]:
     return parts
 
 
-_CLAIM_WORDS = {HOLDS: "hold", FAILS: "fail", OPEN: "are open, as not all checks were run"}
+_CLAIM_WORDS = {
+    HOLDS: "hold",
+    FAILS: "fail",
+    OPEN: "are open, as not all checks were run",
+    QUICK_RUN: "are of a quick run, and not judged",
+}
 
 
 def _not_run(kinds: Mapping[str, str], tables: Tables, shown: _Shown) -> list[str]:
@@ -265,14 +278,18 @@ def _sources(tables: Tables) -> list[str]:
 
 
 def _discrepancies(frame: pd.DataFrame | None, name: str, shown: _Shown) -> list[str]:
-    """Readings between which a published number decides: those of one have other verdicts."""
+    """Readings between which a published number decides: some of its readings reproduce it."""
     if frame is None:
         return [_not_made(name, shown)]
     run = frame[frame["verdict"] != NOT_RUN]
-    found = run.groupby(["subtable", "row"])["verdict"].transform("nunique")
-    decided = run[found > 1]
+    good = run["verdict"] == REPRODUCED
+    share = good.groupby([run[key] for key in _OF_A_NUMBER]).transform("mean")
+    decided = run[(share > 0) & (share < 1)]
     table = shown.table(name, f"the table “{shown.title(name)}”")
-    words = f"What the text and what the numbers ask for, each measured: {len(frame)} in {table}"
+    words = (
+        f"What the text and what the numbers ask for: {len(run)} of {len(frame)} readings were "
+        f"measured, all in {table}"
+    )
     if decided.empty:
         return [f"{words}."]
     return [
@@ -361,5 +378,6 @@ def _heading(text: str, line: str) -> str:
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: auto", ""]
     for row in [header, *rows]:
-        lines += [f"   {'* -' if k == 0 else '  -'} {cell}".rstrip() for k, cell in enumerate(row)]
+        cells = [rf"\ {cell}" if _MARKER.match(cell) else cell for cell in row]
+        lines += [f"   {'*' if k == 0 else ' '} - {cell}".rstrip() for k, cell in enumerate(cells)]
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from decimal import Decimal
 
 #: Command of each rank that is marked.
@@ -88,7 +88,7 @@ def scientific(value: float) -> str:
 
 
 def ranks(
-    values: Sequence[Decimal | None], marked: int, splits: Iterable[float] = ()
+    values: Sequence[Decimal | None], marked: int, splits: Iterable[Set[int]] = ()
 ) -> list[int | None]:
     """Rank of each value, the largest first (0, 1, ...), None beyond ``marked`` or without value.
 
@@ -97,10 +97,10 @@ def ranks(
     Args:
         values: to rank.
         marked: how many places there are.
-        splits: over how many splits those are that were measured; nan of others. Where these
-            differ nothing has a rank: some splits are easier than others.
+        splits: those that a measured one is over, else none. Where these differ nothing has a
+            rank: some splits are easier than others.
     """
-    if len({n for n in splits if not math.isnan(n)}) > 1:
+    if len({frozenset(own) for own in splits if own}) > 1:
         return [None] * len(values)
     present = [value for value in values if value is not None]
     found = [None if v is None else sum(other > v for other in present) for v in values]

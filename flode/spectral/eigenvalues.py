@@ -13,6 +13,9 @@ DENSE_NODES = 100
 #: Convergence of the iterative solvers, far below the printed digits.
 _SOLVER_TOLERANCE = 1e-10
 
+#: Steps of an inverse iteration that converges quadratically, at most.
+_NODA_STEPS = 100
+
 
 def smallest_eigenvalue(laplacian: sparse.csr_array, factors: Factors | None = None) -> float:
     """λ₁ of a symmetric SNA.
@@ -59,23 +62,40 @@ def perron_eigenvalue(laplacian: sparse.csr_array) -> float:
 
 def _largest_real(block: sparse.csr_array) -> float:
     """That of a strongly connected component. Where others lie close by on the circle of its
-    modulus, as a long cycle's do, the plain iteration may not find it. All eigenvalues lie in the
-    disc of that modulus, so that it is nearest to any larger number."""
+    modulus, as a long cycle's do, the plain iteration may not find it."""
     from scipy.sparse.linalg import ArpackNoConvergence
 
     try:
         return float(_extreme("eigs", block, "LR").real)
     except ArpackNoConvergence:
-        bound = min(block.sum(axis=axis).max() for axis in (0, 1))
-        return float(_extreme("eigs", block, "LM", sigma=(1 + 1e-4) * bound).real)
+        return _noda(block)
 
 
-def _extreme(solver: str, matrix: sparse.csr_array, which: str, **more):
+def _noda(block: sparse.csr_array) -> float:
+    """The same by Noda's inverse iteration, from a bound that falls to the eigenvalue: of x > 0
+    all ratios (Lx)ᵢ/xᵢ enclose it."""
+    from scipy.sparse.linalg import splu
+
+    nodes = block.shape[0]
+    x, eye = np.full(nodes, 1 / nodes), sparse.eye_array(nodes, format="csc")
+    largest = np.inf
+    for _ in range(_NODA_STEPS):
+        ratios = (block @ x) / x
+        largest = min(largest, ratios.max())
+        if ratios.max() - ratios.min() <= _SOLVER_TOLERANCE * largest:
+            break
+        # Not singular, as the bound lies above the eigenvalue by rounding at least.
+        shifted = (1 + 1e-14) * largest * eye - block
+        x = np.abs(splu(sparse.csc_array(shifted)).solve(x))
+        x /= x.sum()
+    return float(largest)
+
+
+def _extreme(solver: str, matrix: sparse.csr_array, which: str):
     """An extreme eigenvalue, from a start vector that does not depend on chance."""
     from scipy.sparse import linalg  # a training, which does without, need not wait for it
 
     start = np.random.default_rng(0).random(matrix.shape[0])
-    matrix = matrix.tocsc() if more else matrix  # which is factorised then
     return getattr(linalg, solver)(
-        matrix, k=1, which=which, v0=start, tol=_SOLVER_TOLERANCE, return_eigenvectors=False, **more
+        matrix, k=1, which=which, v0=start, tol=_SOLVER_TOLERANCE, return_eigenvectors=False
     )[0]

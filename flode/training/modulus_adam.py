@@ -50,7 +50,7 @@ class ModulusAdam(torch.optim.Optimizer):
                     )
                 known |= {own[name]: plane for name, plane in places.items()}
         parameters = list(model.parameters())
-        if any(value.is_complex() for value in parameters):
+        if any(value.is_complex() and value.requires_grad for value in parameters):
             raise ValueError(
                 "a parameter is of complex numbers; allowed are real ones, and the planes in which"
                 " a FLODE holds its complex numbers"

@@ -71,34 +71,27 @@ class Adam:
             if name not in self.moments:
                 self.moments[name] = self._no_moments(name, value)
         real = [name for name in reached if name not in self.planes]
-        fused = [name for name in real if self._is_contiguous(name)]
-        self._step(fused, fused=True)
-        self._step([name for name in real if name not in fused], fused=False)
+        if real:
+            self._step_real(real)
         for name, value in reached.items():
             if name in self.planes:
                 self._step_by_modulus(value, self.moments[name], self.planes[name])
 
-    def _is_contiguous(self, name: str) -> bool:
-        """What PyTorch's fused function takes for granted of a parameter and all that goes with it:
-        it reads memory in order."""
-        value, moments = self.parameters[name], self.moments[name]
-        tensors = (value, value.grad, moments["exp_avg"], moments["exp_avg_sq"])
-        return all(tensor.is_contiguous() for tensor in tensors)
-
-    def _step(self, names: Sequence[str], fused: bool) -> None:
-        if not names:
-            return
-        values = [self.parameters[name] for name in names]
-        moments = [self.moments[name] for name in names]
+    def _step_real(self, names: Sequence[str]) -> None:
+        """PyTorch's fused step, which reads memory in order: of what lies otherwise it gets a copy,
+        and that is copied back."""
+        given = {
+            "values": [self.parameters[name] for name in names],
+            "gradients": [self.parameters[name].grad for name in names],
+            "means": [self.moments[name]["exp_avg"] for name in names],
+            "squares": [self.moments[name]["exp_avg_sq"] for name in names],
+        }
+        laid = {key: [tensor.contiguous() for tensor in own] for key, own in given.items()}
         adam(
-            values,
-            [value.grad for value in values],
-            *([of_one[key] for of_one in moments] for key in ("exp_avg", "exp_avg_sq")),
+            *laid.values(),
             [],
-            [of_one["step"] for of_one in moments],
-            foreach=False,
-            capturable=not fused and values[0].is_cuda,
-            fused=fused,
+            [self.moments[name]["step"] for name in names],
+            fused=True,
             amsgrad=False,
             beta1=_BETAS[0],
             beta2=_BETAS[1],
@@ -107,6 +100,10 @@ class Adam:
             eps=_EPS,
             maximize=False,
         )
+        for key, own in given.items():
+            for tensor, copy in zip(own, laid[key], strict=True):
+                if copy is not tensor and key != "gradients":
+                    tensor.copy_(copy)
 
     def _no_moments(self, name: str, value: Tensor) -> Moments:
         by_modulus = name in self.planes

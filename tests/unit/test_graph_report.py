@@ -134,6 +134,22 @@ def test_an_acyclic_graph_is_nilpotent():
     assert perron_eigenvalue(symmetrically_normalize(path)) == 0.0
 
 
+def test_perron_eigenvalue_of_a_ring_with_much_beside_it():
+    """The SNA of a ring whose nodes have other neighbours too: far from all bounds on it."""
+    rng, nodes = np.random.default_rng(0), 300
+    ring = np.arange(nodes)
+    ends = np.repeat(ring, rng.integers(0, 40, nodes))
+    starts = np.repeat(ring, rng.integers(0, 40, nodes))
+    sinks, sources = nodes + np.arange(len(ends)), nodes + len(ends) + np.arange(len(starts))
+    edges = [[ring, (ring + 1) % nodes], [ends, sinks], [sources, starts]]
+    laplacian = sna(np.hstack(edges), None, nodes + len(ends) + len(starts))
+    around = np.asarray(laplacian[(ring + 1) % nodes, ring])
+    around = around if around.all() else np.asarray(laplacian[ring, (ring + 1) % nodes])
+    expected = np.exp(np.log(around).mean())
+    assert 0 < expected < 0.6
+    assert perron_eigenvalue(laplacian) == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize(("nodes", "jumps"), [(300, [1]), (400, [1, 2]), (150, [0, 1])])
 def test_perron_eigenvalue_of_rings_with_others_close_by(nodes, jumps):
     """In- and out-degrees are equal, so that it is 1."""

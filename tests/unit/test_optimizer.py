@@ -68,6 +68,16 @@ def test_parameters_of_any_layout_take_the_steps_of_torch_optim_adam():
         torch.testing.assert_close(ours.get_parameter(name), value)
 
 
+def test_a_rate_of_zero_leaves_parameters_of_any_layout_as_they_are():
+    model = Laid()
+    before = copy.deepcopy(model.state_dict())
+    optimizer = ModulusAdam(model, 0.0)
+    for value in model.parameters():
+        value.grad = torch.zeros_like(value)
+    optimizer.step()
+    assert all(torch.equal(model.state_dict()[name], value) for name, value in before.items())
+
+
 def literal_steps(value, gradients, rate, decay):
     """Adam of complex numbers as PyTorch 1.12 has it: a second moment of ``g·conj(g)``."""
     mean = square = 0

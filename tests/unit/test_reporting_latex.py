@@ -173,11 +173,11 @@ def test_ranks(values, marked, expected):
     assert ranks(numbers, marked) == expected
 
 
-def test_means_over_different_numbers_of_splits_have_no_ranks():
-    values = [Decimal(3), Decimal(2), Decimal(1)]
-    published = float("nan")
-    assert ranks(values, 3, [10, 10, published]) == [0, 1, 2]
-    assert ranks(values, 3, [10, 3, published]) == [None, None, None]
+def test_means_over_different_splits_have_no_ranks():
+    values, published = [Decimal(3), Decimal(2), Decimal(1)], frozenset()
+    assert ranks(values, 3, [{0, 1}, {0, 1}, published]) == [0, 1, 2]
+    assert ranks(values, 3, [{0, 1}, {0}, published]) == [None, None, None]
+    assert ranks(values, 3, [{0, 1}, {2, 3}, published]) == [None, None, None]
 
 
 def test_ties_are_told_at_printed_digits(tmp_path):

@@ -109,6 +109,20 @@ def test_the_notes_say_what_is_marked_and_which_columns_are_not(runs):
     assert "baselines" not in tex and "unmarked" not in tex
 
 
+def test_models_of_other_splits_are_not_ranked(runs, tmp_path):
+    frame = comparison_table("demo", WITH_MODELS, published(), runs)
+    others = {
+        "FLODE": "a/splits-0-1.json",
+        "MagNet": "b/splits-0-1.json",
+        "Mine": "c/splits-2-3.json",
+    }
+    frame["runs"] = frame["row"].map(others).fillna("").where(frame["runs"] != "", "")
+    tex = render_comparison(frame, WITH_MODELS, published())
+    assert r"\first{" not in "".join(row(tex, 0, "MagNet (measured)")[:1])
+    assert "No best is marked among means over different splits." in tex
+    assert "rank-" not in page_of(frame, tmp_path).split("</style>")[1]
+
+
 @pytest.mark.parametrize("stamped", ["configuration", "run"])
 def test_a_quick_run_ranks_no_measured_model(tmp_path, stamped):
     runs = runs_of(tmp_path, quick=stamped == "run")
@@ -118,16 +132,17 @@ def test_a_quick_run_ranks_no_measured_model(tmp_path, stamped):
     assert measured[0] == r"99.6$\pm$0.1" and not any(r"\first" in text for text in measured)
 
 
-def test_the_page_ranks_alike_and_shows_both_numbers(runs, tmp_path):
-    frame = comparison_table("demo", WITH_MODELS, published(), runs)
-    write_table(frame, tmp_path / "t.csv")
-    (tmp_path / "t.tex").write_text("%\n")
+def page_of(frame, folder):
+    write_table(frame, folder / "t.csv")
+    (folder / "t.tex").write_text("%\n")
     caption = {"title": "A table", "place": "", "rests_on": "", "quick": False}
     spec = {"kind": "comparison", "marked": 3, "subtables": {}}
     settings = {"spec": spec, "caption": caption}
-    page = write_table_page(
-        settings, tmp_path / "t.csv", tmp_path / "t.tex", [], tmp_path / "t.html"
-    )
+    return write_table_page(settings, folder / "t.csv", folder / "t.tex", [], folder / "t.html")
+
+
+def test_the_page_ranks_alike_and_shows_both_numbers(runs, tmp_path):
+    page = page_of(comparison_table("demo", WITH_MODELS, published(), runs), tmp_path)
     cells = [part.partition("</td>")[0] for part in page.split("<td")]
     (magnet,) = (text for text in cells if "99.6 ± 0.1" in text)
     assert "rank-1" in magnet and "[99.6 ± 0.2]" in magnet

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flode.reporting.latex_ranking import render_ranking
-from flode.reporting.ranking import ordinal, ranking_table
+from flode.reporting.ranking import ordinal, place_of, ranking_table
 from flode.reporting.records import load_runs
 from flode.reporting.tables import COLUMNS, comparison_table, is_quick, read_table, write_table
 from flode.reporting.tidy import PRINTED
@@ -258,6 +258,22 @@ def test_a_table_that_lacks_a_column(tmp_path):
 )  # fmt: skip
 def test_place_verdict(place, tied, printed, disagrees, verdict):
     assert place_verdict(place, tied, printed, disagrees) == verdict
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ("2nd: GREAD", (2, "GREAD")),
+        ("11th: FLODE", (11, "FLODE")),
+        ("FLODE", (None, "FLODE")),
+        ("H²GCN: own", (None, "H²GCN: own")),
+        ("2th: GREAD", (None, "2th: GREAD")),
+        ("0th: GREAD", (None, "0th: GREAD")),
+        ("²: of", (None, "²: of")),
+    ],
+)
+def test_the_place_of_a_row(row, found):
+    assert place_of(row) == found
 
 
 def test_ordinals():

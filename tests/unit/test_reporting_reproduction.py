@@ -153,17 +153,20 @@ def test_numbers_that_were_not_reproduced_are_called_as_in_their_tables(tmp_path
 
 
 def test_numbers_of_others_say_whose_they_are():
-    layouts = CATALOGUE.layouts(["baselines", "discrepancies", "ablation"])
+    layouts = CATALOGUE.layouts(["baselines", "discrepancies", "ablation", "node_classification"])
     baseline = record("baselines", "GCN", "Cora", "", subtable="undirected")
     reading = record("discrepancies", "Cora", "table: as printed", "", subtable="orientation")
+    place = record("node_classification", "2nd: GREAD", "Film", "", subtable="directed")
     chosen = record(
         "ablation", "U, heat, no ode, standard", "test accuracy", "", subtable="squirrel"
     )
     unknown = record("gone", "FLODE", "Cora", "", subtable="s")
     assert [
-        plain_words(layouts, SimpleNamespace(**one)) for one in (baseline, reading, chosen, unknown)
+        plain_words(layouts, SimpleNamespace(**one))
+        for one in (baseline, place, reading, chosen, unknown)
     ] == [
         "Undirected graphs: Cora, GCN",
+        "Directed graphs: Film, 2nd: GREAD",
         "Orientation of edges: Cora, accuracy (%); table: as printed",
         "Squirrel: undirected, heat, no ODE, standard; accuracy, layers chosen by validation",
         "s, FLODE, Cora",

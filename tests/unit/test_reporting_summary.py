@@ -95,6 +95,15 @@ def test_numbers_are_counted_by_table_and_verdict():
     assert row(text, "**all**", 1, 1, 1, 1, 1, 5)
 
 
+@pytest.mark.parametrize("name", ["A. b", "1. b", "(a) b", "- b", ".. b"])
+def test_a_name_that_would_begin_a_list_is_printed_whole(name):
+    rows = [record(name, "FLODE", "Cora", "reproduced")]
+    text = summed_up(TABLES | {"reproduction": tidy_frame(rows)})
+    assert row(text, rf"\ {name}", 1, 0, 0, 1)
+    body = docutils.core.publish_parts(text, writer_name="html")["html_body"]
+    assert f"<p>{name}</p>" in body or f">{name}<" in body
+
+
 @pytest.mark.parametrize(("n", "says"), [(3, True), (10, False)])
 def test_numbers_of_some_of_the_splits_are_counted(n, says):
     runs = "results/runs/cora/default/splits-0-2.json;results/runs/cora/default/splits-5-5.json"
@@ -169,21 +178,24 @@ def test_what_was_learnt_points_to_what_measures_it():
 
 
 def test_a_table_of_discrepancies_is_shown_where_there_is_one():
-    assert "each measured" not in summed_up()
+    assert "readings were measured" not in summed_up()
     readings = [
         record("discrepancies", "orientation", "as the text says", "lower"),
         record("discrepancies", "orientation", "as measured", "reproduced"),
-        record("discrepancies", "weights", "as the text says", "reproduced"),
-        record("discrepancies", "weights", "rank=1", "reproduced"),
+        record("discrepancies", "weights", "as the text says", "lower"),
+        record("discrepancies", "weights", "rank=1", "higher"),
     ]
     frame = tidy_frame(readings)
     tables, kinds = {**TABLES, "discrepancies": frame}, {**KINDS, "discrepancies": "any"}
     text = summed_up(tables, kinds=kinds)
     assert row(text, "s, orientation, as the text says", "80 ± 1", "81 ± 1", "lower")
-    assert "each measured: 4 in the table “discrepancies”. Of these" in text
+    assert "4 of 4 readings were measured, all in the table “discrepancies”. Of these" in text
     assert "weights" not in text
     same = summed_up({**tables, "discrepancies": frame[2:]}, kinds=kinds)
-    assert "each measured: 2 in the table “discrepancies”.\n" in same and "weights" not in same
+    assert (
+        "2 of 2 readings were measured, all in the table “discrepancies”.\n" in same
+        and "weights" not in same
+    )
     assert "The table “discrepancies” was not made." in summed_up(TABLES, kinds=kinds)
 
 
