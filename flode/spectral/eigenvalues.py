@@ -40,6 +40,9 @@ def perron_eigenvalue(laplacian: sparse.csr_array) -> float:
     It is that of a strongly connected component: alone, a component has it as a simple
     eigenvalue, while a graph of many may have it, or the 0 of an acyclic one, in a Jordan block,
     from which rounding takes all digits.
+
+    Raises:
+        RuntimeError: no iteration finds that of a component.
     """
     from scipy.sparse.csgraph import connected_components  # as below
 
@@ -83,12 +86,15 @@ def _noda(block: sparse.csr_array) -> float:
         ratios = (block @ x) / x
         largest = min(largest, ratios.max())
         if ratios.max() - ratios.min() <= _SOLVER_TOLERANCE * largest:
-            break
+            return float(largest)
         # Not singular, as the bound lies above the eigenvalue by rounding at least.
         shifted = (1 + 1e-14) * largest * eye - block
         x = np.abs(splu(sparse.csc_array(shifted)).solve(x))
         x /= x.sum()
-    return float(largest)
+    raise RuntimeError(
+        f"the largest eigenvalue of a component of {nodes} nodes was not found in {_NODA_STEPS}"
+        " steps"
+    )
 
 
 def _extreme(solver: str, matrix: sparse.csr_array, which: str):
