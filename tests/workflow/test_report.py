@@ -66,7 +66,7 @@ def test_it_opens_with_the_summary(finished):
 def test_items_have_captions_and_show_what_they_should(finished):
     items = embedded(finished / PREFIX / "report.html", "results")
     table = items[f"{PREFIX}/report/tables/dsbm.html"]
-    assert table["labels"] == {"table": "dsbm"} and table["mime_type"] == "text/html"
+    assert table["labels"] == {"table": "DSBM graphs"} and table["mime_type"] == "text/html"
     for words in (
         "Quick run",
         "ordered DSBM graphs",

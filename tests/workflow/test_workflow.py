@@ -183,7 +183,7 @@ def test_a_diverging_run_says_so_and_has_no_result(tmp_path):
     folder = working_copy(tmp_path, TINY)
     write_overlay(folder, TINY, overlay)
     done = snakemake(folder, RUN)
-    words = "dsbm-alpha0.1-beta0.2/default: the loss of split 0 is not finite at epoch 1"
+    words = "dsbm-alpha0.1-beta0.2/default: the loss or a logit of split 0 is not finite at epoch 1"
     assert words in done.stdout
     records = json.loads((folder / RUN).read_text())["records"]
     assert [(record["test"], record["diverged_at"]) for record in records] == [(None, 1)] * 2
