@@ -191,32 +191,29 @@ def _comparison_column(
     printed = {row: paper.get((subtable.name, row, column.name), NOTHING) for row in rows}
     # A measured number gets the digits of FLODE's published one, else those of its column.
     digits, std_digits = shared_digits([printed[FLODE], *printed.values()])
-    texts, values = [], []
+    texts, values, splits = [], [], []
     for row in rows:
+        over = frozenset()
         if row == FLODE or row in subtable.models:
             cell = cell_at(tidy, (subtable.name, row, column.name))
             text, value = NOT_RUN_CELL, None
             if pd.notna(cell.mean):
                 text = fixed(cell.mean, cell.std, digits, std_digits)
                 if not quick and QUICK_RUN not in (cell.verdict, *cell.note.split("; ")):
-                    value = Decimal(f"{cell.mean:.{digits}f}")
+                    value, over = Decimal(f"{cell.mean:.{digits}f}"), splits_of(cell.runs)
         else:
             cell = tidy.get((subtable.name, row, column.name))
             text = published_text(cell, printed[row])
             value = Decimal(printed[row].text) if printed[row].text else None
         texts.append(text)
         values.append(value)
+        splits.append(over)
     # A place that is won against a model which was not run says nothing.
     unmarked = any(
         text == NOT_RUN_CELL
         for row, text in zip(rows, texts, strict=True)
         if row in subtable.models
     )
-    splits = [
-        splits_of(cell.runs) if cell is not None and value is not None else set()
-        for row, value in zip(rows, values, strict=True)
-        for cell in [tidy.get((subtable.name, row, column.name))]
-    ]
     places = [None] * len(rows) if unmarked else ranks(values, layout.marked, splits)
     result = []
     for row, text, rank in zip(rows, texts, places, strict=True):

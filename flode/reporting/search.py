@@ -34,8 +34,8 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
     """
     rows = []
     for variant, by_configuration in candidates.items():
-        chosen = best_configuration(variant, by_configuration, runs)
         compared = comparable(variant, by_configuration, runs)
+        chosen = _best(compared)
         for configuration, values in by_configuration.items():
             found = runs[variant, configuration]
             row = {"variant": variant, **values, "configuration": configuration}
@@ -71,10 +71,11 @@ def search_table(candidates: Mapping, runs: Mapping) -> pd.DataFrame:
 def best_configuration(variant: str, configurations: Iterable[str], runs: Mapping) -> str | None:
     """The configuration of the best mean validation metric, the first of equal ones; None if the
     training of each diverged, or they have no split in common."""
-    means = {
-        configuration: found.score("validation").mean
-        for configuration, found in comparable(variant, configurations, runs).items()
-    }
+    return _best(comparable(variant, configurations, runs))
+
+
+def _best(compared: Mapping[str, Runs]) -> str | None:
+    means = {one: found.score("validation").mean for one, found in compared.items()}
     return max(means, key=means.__getitem__) if means else None
 
 
