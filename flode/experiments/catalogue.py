@@ -15,6 +15,7 @@ from flode import versions
 from flode.experiments.checks import check_figure, check_generated, check_study, check_table
 from flode.experiments.claims import repeated
 from flode.experiments.defaults import located
+from flode.experiments.graphs import in_order
 from flode.experiments.hyperparameters import DEFAULT, SHORT_NAMES
 from flode.experiments.readings import (
     completed_rows,
@@ -222,6 +223,21 @@ class Catalogue(Variants):
             for run in series
         )
         return list(dict.fromkeys(every))
+
+    def statistics_settings(self, variant: str) -> dict:
+        """As without studies, and the ``ranks`` at which one asks for the explained variance."""
+        asked = {
+            values["rank"]
+            for study, spec in self.config["studies"].items()
+            if spec["kind"] == "truncated_svd"
+            for label, by_series in self.study_runs(study).items()
+            if spec["graphs"][label] == variant
+            for series in by_series.values()
+            for values in series.values()
+        }
+        # No key where none is asked for: the settings of other graphs stay what they were.
+        ranks = {"ranks": sorted(asked - {None})} if asked else {}
+        return in_order(super().statistics_settings(variant) | ranks)
 
     def study_inputs(self, study: str) -> dict[str, list[str]]:
         """Files that a study is made from: ``runs``, and ``graphs`` and ``factors`` in the order of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from flode.datasets.build import graph_statistics
@@ -11,6 +11,7 @@ from flode.datasets.graph import Graph
 from flode.experiments.provenance import commit, versions
 from flode.files import MADE_AGAIN
 from flode.spectral import Factors, perron_eigenvalue, smallest_eigenvalue, sna
+from flode.spectral.factors import resolve_rank
 
 _COUNTED = ("nodes", "edges", "directed_edges", "self_loops", "features", "classes", "homophily")
 
@@ -28,8 +29,9 @@ def graph_report(
         graph_file, factor_file: of the variant.
         settings: ``variant``, ``dataset`` and ``title``, names; ``flow``, see `flode.spectral.sna`;
             ``published``, the sizes that are published, or none; ``generated``, whether its raw
-            files were generated in place of the published ones (by default not); and ``version``
-            and ``origin``, of which the report says that it is.
+            files were generated in place of the published ones (by default not); ``ranks``, of
+            which the explained variance is asked; and ``version`` and ``origin``, of which the
+            report says that it is.
         raw: ``nodes`` and ``edges`` of the raw graph, from ``graph_statistics``; None for a graph
             that is generated.
         graph: which of the variant's graphs.
@@ -37,8 +39,9 @@ def graph_report(
     Returns:
         What can be written as JSON. ``lambda_1`` is the smallest eigenvalue of a symmetric SNA,
         ``lambda_pf`` the largest real eigenvalue of another; the one that a graph does not have is
-        None, as is the homophily of a graph without edges. ``versions`` and ``commit`` say by what
-        it was computed.
+        None, as is the homophily of a graph without edges. ``leading`` is the explained variance of
+        the leading singular values by their number. ``versions`` and ``commit`` say by what it was
+        computed.
 
     Raises:
         ValueError: damaged inputs, or factors of another graph; named.
@@ -67,9 +70,19 @@ def graph_report(
         "raw_nodes": raw["nodes"] if raw else None,
         "raw_edges": raw["edges"] if raw else None,
         "published": dict(settings.get("published") or {}),
-        # What is not said of a real graph need not be computed again for it.
+        # What is not said of a graph need not be computed again for it.
+        **({"leading": _leading(factors, settings["ranks"])} if settings.get("ranks") else {}),
         **({"generated": True} if settings.get("generated") else {}),
         **{key: settings[key] for key in ("version", "origin") if key in settings},
         "versions": versions(),
         "commit": commit(),
     }
+
+
+def _leading(factors: Factors, ranks: Iterable[int | float]) -> dict[str, float]:
+    """Explained variance by the number of singular values, without those that truncated factors do
+    not hold."""
+    wanted = [resolve_rank(rank, factors.num_nodes) for rank in ranks]
+    held = [rank for rank in wanted if rank <= factors.rank or not factors.truncated]
+    kept = [factors.truncate(rank) for rank in held]
+    return {str(one.rank): one.explained_variance for one in kept}

@@ -66,7 +66,8 @@ class Reported:
     def leading(self, rank):
         content = self.statistics.content
         kept = min(resolve_rank(rank, content["nodes"]) or content["rank"], content["rank"])
-        return kept, content["explained_variance"] if kept == content["rank"] else None
+        whole = {str(content["rank"]): content["explained_variance"]}
+        return kept, (content.get("leading", {}) | whole).get(str(kept))
 
 
 def _no_lambda_1(label: str, file: str) -> ValueError:

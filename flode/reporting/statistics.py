@@ -96,6 +96,10 @@ def _check_content(content: Mapping[str, Any], path: str) -> None:
     for key in _OPTIONAL:
         require(content, key, (int, float, _NONE), path, _is_number, "a number or null")
     require(content, "published", dict, path)
+    if "leading" in content:
+        require(content, "leading", dict, path)
+        for rank in content["leading"]:
+            require(content["leading"], rank, (int, float), path, isfinite, "a finite number")
 
 
 def statistics_table(

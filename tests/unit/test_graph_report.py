@@ -10,6 +10,7 @@ from flode.datasets.graph import Graph
 from flode.experiments.statistics import graph_report
 from flode.reporting.statistics import load_statistics
 from flode.spectral import (
+    Factors,
     factorize,
     perron_eigenvalue,
     smallest_eigenvalue,
@@ -88,6 +89,19 @@ def test_a_directed_graph_can_be_read_by_the_table(tmp_path):
     assert report["lambda_pf"] == pytest.approx(0.5 ** (1 / 6))
     (tmp_path / "toy.json").write_text(json.dumps(report, allow_nan=False))
     assert load_statistics([tmp_path / "toy.json"])["toy"].content == report
+
+
+def test_the_variance_that_leading_singular_values_explain(tmp_path):
+    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)]
+    files = write(tmp_path, graph_of(edges, 5))
+    held = Factors.load(files[1]).values.square().cumsum(0)
+    settings = SETTINGS | {"ranks": [1, 0.4, 10]}  # 0.4 of five nodes; ten is more than there are
+    leading = graph_report(*files, settings)["leading"]
+    expected = {str(rank): float(held[rank - 1] / held[-1]) for rank in (1, 2, len(held))}
+    assert leading == pytest.approx(expected)
+    files = write(tmp_path, graph_of(edges, 5), rank=2)
+    assert list(graph_report(*files, settings)["leading"]) == ["1", "2"]  # not ten of two
+    assert "leading" not in graph_report(*files, SETTINGS)
 
 
 def test_a_graph_without_edges(tmp_path):
