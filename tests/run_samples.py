@@ -32,7 +32,8 @@ def run_document(found, run, splits, *, changes=(), record=(), test=0.5, **facts
         "threads": 1,
         "commit": "c" * 40,
         "records": [
-            {"split": split, **dict.fromkeys(("train", "validation", "test"), score)} | dict(record)
+            {"split": split, "epochs": 300, **dict.fromkeys(("train", "validation", "test"), score)}
+            | dict(record)
             for split, score in scores.items()
         ],
     } | facts

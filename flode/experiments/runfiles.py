@@ -103,6 +103,12 @@ def has_settings(content: Mapping, settings: Mapping) -> bool:
     return _of_splits(settings_of(content), numbers) == _of_splits(wanted, numbers)
 
 
+def of_all_splits(content: Mapping) -> dict:
+    """Of what a run file's graph and factors were made, without what is each split's own."""
+    origin = content.get("origin", {})
+    return {key: value for key, value in origin.items() if key != "splits"}
+
+
 def _of_splits(settings: Mapping, numbers: Iterable[str]) -> dict:
     """Settings with the raw files of these splits only, where each has its own."""
     origin = settings.get("origin", {})
@@ -206,6 +212,7 @@ def _check_record(record: Any, where: str) -> None:
     if not isinstance(record, dict):
         raise ValueError(f"{where} is {record!r}; allowed: a JSON object")
     require(record, "split", int, where, lambda split: split >= 0, "an integer from 0")
+    require(record, "epochs", int, where, lambda epochs: epochs >= 1, "an integer from 1")
     if record.get("diverged_at") is not None:
         require(
             record, "diverged_at", int, where, lambda epoch: epoch >= 1, "an epoch from 1, or null"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flode.experiments.runfiles import is_run_file, read_run, split_range
+from flode.experiments.runfiles import is_run_file, of_all_splits, read_run, split_range
 
 #: What the files of one configuration must agree on (device, versions and commit may differ).
 _SHARED = ("dataset", "metric", "hyperparameters", "training", "seed", "quick")
@@ -173,6 +173,7 @@ def load_runs(paths: Iterable[str | Path]) -> dict[tuple[str, str], Runs]:
 def _join(files: list[tuple[str, dict[str, Any]]]) -> Runs:
     files = sorted(files, key=lambda item: min(record["split"] for record in item[1]["records"]))
     first_path, first = files[0]
+    origin = of_all_splits(first)
     owner: dict[int, str] = {}
     records = []
     for path, content in files:
@@ -183,6 +184,11 @@ def _join(files: list[tuple[str, dict[str, Any]]]) -> Runs:
                     f"a run of the same configuration {first['configuration']!r} on "
                     f"{first['variant']!r}; allowed: one value for all of its splits"
                 )
+        if of_all_splits(content) != origin:
+            raise ValueError(
+                f"{path}: origin (raw files, settings of the graph and of its factors) is another"
+                f" than in {first_path}; allowed: one for all splits of a configuration"
+            )
         for record in content["records"]:
             if record["split"] in owner:
                 raise ValueError(

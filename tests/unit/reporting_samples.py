@@ -84,6 +84,7 @@ def run_content(
         "records": [
             {
                 "split": first + k,
+                "epochs": 300,
                 "train": 1.0,
                 "validation": 0.97,
                 "test": accuracy,

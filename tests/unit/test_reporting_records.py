@@ -111,6 +111,7 @@ def with_record(**changes):
         (run_content(records=[]), "records is empty"),
         (run_content(records=[3]), r"records\[0\] is 3"),
         (with_record(split=-1), r"records\[0\]: split is -1"),
+        (with_record(epochs=0), r"records\[0\]: epochs is 0; allowed: an integer from 1"),
         (with_record(test=97.5), r"test is 97.5; allowed: a fraction from 0 to 1"),
         (with_record(test=math.nan), r"records\[0\]: test is nan"),
         (with_record(train=None), r"records\[0\]: train is None"),
@@ -137,13 +138,29 @@ def test_a_split_twice(tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 1}, {"quick": True}, {"training": {}}, {"hyperparameters": {}}, {"dataset": "x"}],
+    [
+        {"seed": 1},
+        {"quick": True},
+        {"training": {}},
+        {"hyperparameters": {}},
+        {"dataset": "x"},
+        {"origin": {"graph": {"raw": {"archive": "sha256:0"}}}},
+    ],
 )
 def test_files_of_one_configuration_must_agree(tmp_path, change):
     first = write_run(tmp_path, "first", run_content(test=[0.5]))
     second = write_run(tmp_path, "second", run_content(test=[0.5], first=1, **change))
-    with pytest.raises(ValueError, match=rf"second\.json: {next(iter(change))} is"):
+    with pytest.raises(ValueError, match=rf"second\.json: {next(iter(change))} .*first\.json"):
         load_runs([first, second])
+
+
+def test_splits_of_one_configuration_have_raw_files_of_their_own(tmp_path):
+    first, second = (
+        write_run(tmp_path, name, run_content(test=[0.5], first=split, origin=origin))
+        for split, name in enumerate(("first", "second"))
+        for origin in [{"graph": {}, "splits": {str(split): name}}]
+    )
+    assert load(first, second).splits == {0, 1}
 
 
 def test_nothing_to_summarise():
