@@ -62,11 +62,10 @@ class Report:
 
     def summary_settings(self) -> dict:
         """Settings of the summary."""
-        kinds = {name: self._config["tables"][name]["kind"] for name in self._summed_up()}
         common = {"version": versions.REPORT, "quick": self._config["quick"]}
         splits = {name: self._catalogue.num_splits(name) for name in self._config["variants"]}
-        own = {"kinds": kinds, "layouts": self._catalogue.layouts(kinds), "learnt": self._learnt}
-        return common | own | {"splits": splits}
+        layouts = self._catalogue.layouts(self._summed_up())
+        return common | {"layouts": layouts, "learnt": self._learnt, "splits": splits}
 
     def page_settings(self, table: str) -> dict:
         """Settings of the page of a table."""

@@ -95,7 +95,7 @@ def write_summary(
 
     Args:
         settings: ``Report.summary_settings``.
-        tables: CSV files of those of its ``kinds`` that were made.
+        tables: CSV files of those of its ``layouts`` that were made.
         items: files that the report shows; what is not among them is named without a link.
         output: where to write.
     """
@@ -109,13 +109,14 @@ def summary_text(settings: Mapping[str, Any], tables: Tables, links: Collection[
     """The summary of these tables.
 
     Args:
-        settings: ``kinds``, ``{table: kind}`` of the tables that it reads, ``layouts`` of them
-            (``Catalogue.layouts``), ``learnt``, the entries of the configuration's
-            ``report.learnt``, ``splits``, how many each variant has, and ``quick``.
+        settings: ``layouts`` of the tables that it reads (``Catalogue.layouts``), ``learnt``, the
+            entries of the configuration's ``report.learnt``, ``splits``, how many each variant has,
+            and ``quick``.
         tables: tidy tables by name; one that is missing is said to be so.
         links: names of files that the report shows, ``<table>.html`` and ``<figure>.svg``.
     """
-    kinds, shown = settings["kinds"], _Shown(settings["layouts"], links)
+    shown = _Shown(settings["layouts"], links)
+    kinds = {name: layout["kind"] for name, layout in shown.layouts.items()}
     quick = settings["quick"] or any(is_quick(frame) for frame in tables.values())
     parts = [_heading(_TITLE, "=")]
     if quick:

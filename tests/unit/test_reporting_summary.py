@@ -49,9 +49,9 @@ TABLES = {
     "reproduction": tidy_frame([*A, *B]),
     "claims": tidy_frame(CLAIMS),
 }
-KINDS = {"a": "comparison", "b": "hyperparameters", "reproduction": "reproduction"}
+KINDS = {"a": "comparison", "b": "any", "reproduction": "reproduction"}
 KINDS |= {"claims": "claims"}
-LAYOUTS = {"a": {"kind": "comparison", "title": r"Of $\alpha$", "subtables": {}}}
+TITLES = {"a": r"Of $\alpha$"}
 LEARNT = [
     {"statement": "Of b", "table": "b", "cells": [{"row": "exponent"}]},
     {"statement": "Drawn", "figure": "depth"},
@@ -61,8 +61,15 @@ LEARNT = [
 LINKS = {"a.html", "reproduction.html", "depth.svg"}
 
 
+def layouts(kinds):
+    return {
+        name: {"kind": kind, "title": TITLES.get(name), "subtables": {}}
+        for name, kind in kinds.items()
+    }
+
+
 def summed_up(tables=TABLES, quick=False, kinds=KINDS, learnt=LEARNT):
-    settings = {"kinds": kinds, "layouts": LAYOUTS, "learnt": learnt, "quick": quick}
+    settings = {"layouts": layouts(kinds), "learnt": learnt, "quick": quick}
     settings["splits"] = {"cora": 10}
     return summary_text(settings, tables, LINKS)
 
@@ -257,7 +264,8 @@ def test_it_is_written_from_files(tmp_path):
     for name in ("a", "reproduction"):
         write_table(TABLES[name], tmp_path / f"{name}.csv")
         files.append(tmp_path / f"{name}.csv")
-    settings = {"kinds": KINDS, "layouts": LAYOUTS, "learnt": LEARNT, "quick": False, "splits": {}}
+    shown = {"layouts": layouts(KINDS), "learnt": LEARNT}
+    settings = shown | {"quick": False, "splits": {}}
     write_summary(settings, files, ["x/a.html"], tmp_path / "out" / "summary.rst")
     text = (tmp_path / "out" / "summary.rst").read_text(encoding="utf-8")
     assert "`Of α <a.html_>`__" in text and "The table “claims” was not made." in text
@@ -332,10 +340,10 @@ def test_every_table_and_figure_of_the_repository_is_in_the_report():
         assert report.picture(figure) in items and caption["place"]
     # The search for DSBM's depths has runs of its own, which the report does not ask for.
     assert report.search_page("dsbm") not in items
-    kinds = report.summary_settings()["kinds"]
-    assert {"reproduction", "claims", "dsbm", "ablation"} <= set(kinds)
+    shown = report.summary_settings()["layouts"]
+    assert {"reproduction", "claims", "dsbm", "ablation"} <= set(shown)
     assert [path.split("/")[-1] for path in report.summary_inputs()] == [
-        f"{name}.csv" for name in kinds
+        f"{name}.csv" for name in shown
     ]
 
 
