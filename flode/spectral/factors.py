@@ -269,14 +269,16 @@ def _exact(laplacian, symmetric, device, dtype):
 
 
 def _svd_by_gram(dense):
-    """SVD from ``eigh`` of ``LᵀL``; ``left · diag(values) · rightᵀ = L`` to rounding."""
+    """SVD from ``eigh`` of ``LᵀL``, of orthonormal vectors."""
     right = torch.linalg.eigh(dense.T @ dense).eigenvectors
-    left = dense @ right
+    scaled = dense @ right
     # Norms, not roots of eigenvalues: a root turns rounding, 1e-16, into a value of 1e-8.
-    values = left.norm(dim=0)
+    values = scaled.norm(dim=0)
     order = values.argsort(descending=True, stable=True)
-    left, values, right = left[:, order], values[order], right[:, order]
-    return left / values.clamp(min=torch.finfo(torch.float64).tiny), values, right
+    # Not divided by norms: vectors of small values would not be orthogonal, those of zero nothing.
+    left, triangle = torch.linalg.qr(scaled[:, order])
+    left = left * torch.where(triangle.diagonal() < 0, -1.0, 1.0)
+    return left, values[order], right[:, order]
 
 
 def _subspace(laplacian, rank, symmetric, seed):
