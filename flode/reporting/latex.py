@@ -117,7 +117,7 @@ def _models_notes(layout: Layout, frame: pd.DataFrame) -> list[str]:
         if (frame["verdict"].eq(NOT_RUN) & frame["row"].isin(measured - {FLODE})).any():
             notes.append("A column in which one other than FLODE was not run is left unmarked.")
         own = frame[frame["row"].isin(measured)]
-        if any_unlike(splits for _, splits in own.groupby(["subtable", "column"])["runs"]):
+        if any_unlike(own.groupby(["subtable", "column"])):
             notes.append(f"{UNLIKE}.")
     grey = r"\flodepublished{In grey}: what the paper prints for a measured model, not ranked."
     return [*notes, grey]

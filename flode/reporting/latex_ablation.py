@@ -90,7 +90,7 @@ def _unmarked(accuracies: pd.DataFrame, options: Iterable[OptionBlock]) -> list[
     groups = {(block.name, row): of for block in options for row, of in block.groups.items()}
     own = [groups[at] for at in zip(accuracies["subtable"], accuracies["row"], strict=True)]
     by_group = accuracies.groupby([accuracies["subtable"], accuracies["column"], own])
-    notes = [f"{UNLIKE}."] if any_unlike(runs for _, runs in by_group["runs"]) else []
+    notes = [f"{UNLIKE}."] if any_unlike(by_group) else []
     if (accuracies["runs"] == "").any():
         notes.append("No best is marked among rows of which one was not run.")
     return notes

@@ -67,9 +67,10 @@ def over_splits(frame: pd.DataFrame) -> str:
     return f" over {span} splits"
 
 
-def any_unlike(groups: Iterable[Iterable[str]]) -> bool:
-    """Whether in any group the run files of its cells hold different splits."""
-    return any(len({splits_of(runs) for runs in own} - {frozenset()}) > 1 for own in groups)
+def any_unlike(groups: Iterable[tuple[Any, pd.DataFrame]]) -> bool:
+    """Whether in any group the cells that have a mean are of different splits."""
+    measured = (own.loc[own["mean"].notna(), "runs"] for _, own in groups)
+    return any(len(set(map(splits_of, runs)) - {frozenset()}) > 1 for runs in measured)
 
 
 def standard_error_note(published: pd.DataFrame) -> str:
