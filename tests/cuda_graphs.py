@@ -109,6 +109,8 @@ def emulate(monkeypatch) -> list[Graph]:
         cuda_graph.recording = recording
         made.append(cuda_graph)
 
+    # PyTorch's own optimizers ask this where it is built with CUDA.
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     monkeypatch.setattr(torch.cuda, "Stream", Stream)
     monkeypatch.setattr(torch.cuda, "current_stream", Stream)
     monkeypatch.setattr(torch.cuda, "stream", contextlib.nullcontext)
