@@ -9,6 +9,7 @@ import copy
 import itertools
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from flode import versions
@@ -226,18 +227,23 @@ class Catalogue(Variants):
 
     def statistics_settings(self, variant: str) -> dict:
         """As without studies, and the ``ranks`` at which one asks for the explained variance."""
-        asked = {
-            values["rank"]
-            for study, spec in self.config["studies"].items()
-            if spec["kind"] == "truncated_svd"
-            for label, by_series in self.study_runs(study).items()
-            if spec["graphs"][label] == variant
-            for series in by_series.values()
-            for values in series.values()
-        }
+        asked = self._studied_ranks.get(variant)
         # No key where none is asked for: the settings of other graphs stay what they were.
-        ranks = {"ranks": sorted(asked - {None})} if asked else {}
-        return in_order(super().statistics_settings(variant) | ranks)
+        return in_order(
+            super().statistics_settings(variant) | ({"ranks": sorted(asked)} if asked else {})
+        )
+
+    @cached_property
+    def _studied_ranks(self) -> dict[str, set[int | float]]:
+        """By variant, the ranks of studies of a truncated SVD."""
+        found: dict[str, set[int | float]] = {}
+        for study, spec in self.config["studies"].items():
+            if spec["kind"] == "truncated_svd":
+                for label, by_series in self.study_runs(study).items():
+                    points = [values for series in by_series.values() for values in series.values()]
+                    ranks = {values["rank"] for values in points} - {None}
+                    found.setdefault(spec["graphs"][label], set()).update(ranks)
+        return found
 
     def study_inputs(self, study: str) -> dict[str, list[str]]:
         """Files that a study is made from: ``runs``, and ``graphs`` and ``factors`` in the order of

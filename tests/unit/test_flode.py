@@ -511,7 +511,7 @@ def test_the_sign_of_frequency_dominance_is_where_deep_models_go(options, sign, 
     mixing = model.complex_parameter("channel_mixing")[0]
     mixing = mixing.imag if model.architecture.complex_valued else mixing
     own = sign * mixing * (1 if model.architecture.complex_valued else -1)
-    by_hand = frequency_dominance(own, model.exponent[0], lambda_1)
+    by_hand = frequency_dominance(own, model.exponent[0].item(), lambda_1)
     assert model.frequency_dominance(lambda_1) == pytest.approx(0.02 * by_hand)
 
 

@@ -65,7 +65,9 @@ def test_no_raw_file_of_the_quick_run_is_a_fetched_one():
 
 def test_statistics_of_a_generated_graph_have_no_published_size():
     assert FULL.statistics_settings("cora")["published"] == {"nodes": 2708, "edges": 5278}
-    assert "generated" not in FULL.statistics_settings("cora")
+    assert not {"generated", "ranks"} & set(FULL.statistics_settings("cora"))
+    ranks = [10, 50, 100, 200, 300, 400, 570]  # of the study of truncated SVD
+    assert FULL.statistics_settings("chameleon-directed")["ranks"] == ranks
     quick = QUICK.statistics_settings("cora")
     assert quick["published"] == {} and quick["generated"] is True
 

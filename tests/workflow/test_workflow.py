@@ -1,10 +1,11 @@
-"""The whole DAG on tiny graphs; bad configurations; killed runs; reruns."""
+"""The whole DAG on tiny graphs: what `all` makes, what a change makes again, and its report, of all
+that there is or of a part where jobs fail."""
 
+import base64
 import json
-import os
-import signal
+import re
 import subprocess
-import time
+from collections import Counter
 
 import pytest
 
@@ -15,7 +16,6 @@ from tests.workflow_runner import (
     small_copy,
     snakemake,
     without_times,
-    working_copy,
     write_overlay,
 )
 
@@ -27,12 +27,13 @@ DSBM = [
 ]
 SEARCH = f"{PREFIX}/search/dsbm.csv"
 RUN = f"{PREFIX}/runs/dsbm-alpha0.1-beta0.2/default/splits-0-1.json"
+FACTORS = f"{PREFIX}/factors/dsbm-alpha0.1-beta0.2.safetensors"
 
 
-def content(folder, pattern="**/*"):
+def results_of(folder):
     """Results by name, run files without what differs from run to run."""
     found = {}
-    for path in sorted((folder / PREFIX).glob(pattern)):
+    for path in sorted((folder / PREFIX).rglob("*")):
         if not path.is_file() or {"logs", "benchmarks"} & set(path.parts):
             continue
         name = str(path.relative_to(folder))
@@ -40,41 +41,51 @@ def content(folder, pattern="**/*"):
     return found
 
 
+def embedded(path, name):
+    """What a report holds under a name of its script."""
+    html = path.read_text(encoding="utf-8")
+    found = re.search(rf"<script id=[^>]+>\s*var {name} = (.*?);\s*</script>", html, re.DOTALL)
+    return json.loads(found[1])
+
+
+def shown(item):
+    return base64.b64decode(item["data_uri"].split("base64,")[1]).decode("utf-8")
+
+
+def jobs(done):
+    return {line.split()[0] for line in done.stdout.splitlines() if line[:1].isalpha()}
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A working copy in which everything has been made once."""
     folder = small_copy(tmp_path_factory.mktemp("whole"), TINY)
-    done = snakemake(folder, *DSBM, SEARCH)
-    return folder, done.stdout
+    snakemake(folder, "all", SEARCH)
+    return folder
 
 
 def test_everything_is_made(finished):
-    folder, _ = finished
     for name in ("tables/dsbm.tex", "tables/dsbm_hyperparameters.csv", "figures/dsbm.pdf"):
-        assert (folder / PREFIX / name).stat().st_size > 0
-    assert (folder / PREFIX / "search/dsbm.csv").exists()
-    assert not list((folder / PREFIX).rglob("*.tmp*"))
+        assert (finished / PREFIX / name).stat().st_size > 0
+    assert (finished / PREFIX / "search/dsbm.csv").exists()
+    assert not list((finished / PREFIX).rglob("*.tmp*"))
 
 
 def test_every_job_has_its_log(finished):
-    folder, _ = finished
-    logs = sorted((folder / PREFIX / "logs").rglob("*.log"))
-    assert len(logs) == 3 + 3 + 3 + 2 + 2 + 1 + 1
-    for log in logs:
-        assert "graphs" in log.parts or log.stat().st_size or "figures" in log.parts, log
-
-
-def test_nothing_is_left_to_do(finished):
-    folder, _ = finished
-    done = snakemake(folder, *DSBM, SEARCH, "-n")
-    assert "Nothing to be done" in done.stdout
+    folder = finished / PREFIX / "logs"
+    logs = sorted(folder.rglob("*.log"))
+    assert Counter(log.relative_to(folder).parts[0] for log in logs) == {
+        "graphs": 3, "factors": 3, "runs": 3 + 2, "search": 1, "studies": 1, "tables": 4,
+        "figures": 2, "report": 4 + 2,
+    }  # fmt: skip
+    for kind in ("factors", "runs", "search", "tables"):
+        assert all(log.stat().st_size for log in (folder / kind).rglob("*.log")), kind
 
 
 def test_the_same_command_gives_the_same_files(finished, tmp_path):
-    folder, _ = finished
     again = small_copy(tmp_path, TINY)
     snakemake(again, *DSBM)
-    first, second = content(folder), content(again)
+    first, second = results_of(finished), results_of(again)
     assert len(second) == 3 * 3 + 2 * 2 + 3
     for name, value in second.items():
         assert first[name] == value, name
@@ -103,132 +114,95 @@ def test_the_same_command_gives_the_same_files(finished, tmp_path):
     ids=["tolerance", "weight-decay", "device", "caption"],
 )
 def test_a_change_reruns_what_depends_on_it_and_nothing_else(finished, change, rerun, kept):
-    folder, _ = finished
-    write_overlay(folder, TINY, change)
+    write_overlay(finished, TINY, change)
     try:
-        done = snakemake(folder, *DSBM, "-n")
+        done = snakemake(finished, *DSBM, "-n")
     finally:
-        write_overlay(folder, TINY)
-    jobs = {line.split()[0] for line in done.stdout.splitlines() if line[:1].isalpha()}
-    assert rerun <= jobs
-    assert not kept & jobs
-
-
-def test_models_are_kept_of_the_runs_named_and_no_other_run_is_trained_again(tmp_path):
-    folder = working_copy(tmp_path, TINY)
-    variants = [f"dsbm-alpha0.1-beta{beta}" for beta in ("0.2", "0.3")]
-    study = {
-        "studies": {
-            "own": {
-                "kind": "truncated_svd",
-                "graphs": {name: name for name in variants},
-                "series": {"ranks": {"points": [{"rank": None}]}},
-            }
-        }
-    }
-    target = f"{PREFIX}/studies/own.csv"
-    kept = {"training": {"save_models": [variants[1]]}}
-    runs = [folder / f"{PREFIX}/runs/{name}/default/splits-0-1.json" for name in variants]
-    write_overlay(folder, TINY, study)
-    snakemake(folder, target)
-    plain = [(without_times(run), run.stat().st_mtime_ns) for run in runs]
-
-    write_overlay(folder, TINY, study, kept)
-    snakemake(folder, target)
-    again = [(without_times(run), run.stat().st_mtime_ns) for run in runs]
-    assert again[0] == plain[0], "a run that is not named is left alone"
-    assert again[1][0] == plain[1][0] and again[1][1] > plain[1][1]
-    (models,) = (folder / PREFIX / "models").rglob("*.safetensors")
-    assert models.parts[-3:] == (variants[1], "default", "splits-0-1.safetensors")
-    assert "Nothing to be done" in snakemake(folder, target, "-n").stdout
-
-    write_overlay(folder, TINY, study)
-    done = snakemake(folder, target)
-    assert models.exists() and "Training" not in done.stdout
-    assert again == [(without_times(run), run.stat().st_mtime_ns) for run in runs]
-
-
-def test_a_bad_configuration_is_refused_before_any_job(tmp_path):
-    folder = working_copy(tmp_path, TINY)
-    write_overlay(folder, TINY, {"hyperparameters": {"learning_rte": 0.1}})
-    done = snakemake(folder, "all", check=False)
-    assert done.returncode != 0
-    assert "unknown key 'learning_rte' (did you mean 'learning_rate'?), value 0.1" in done.stdout
-    assert not (folder / PREFIX).exists()
-
-
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        ("runs/dsbm-alpha0.1-beta0.2/layrs=3/splits-0-1.json", "did you mean 'layers'"),
-        ("runs/dsbm-alpha0.1-beta0.2/default/splits-0-7.json", "has splits 0 to 1"),
-        (
-            "runs/chameleon/default/splits-0-9.json",
-            "'chameleon-directed' or 'chameleon-undirected'",
-        ),
-        ("graphs/corra.npz", "did you mean 'cora'"),
-        ("report/tables/dsbn.html", "did you mean 'dsbm'"),
-        ("report/search/dsbn.html", "did you mean 'dsbm'"),
-    ],
-)
-def test_a_bad_target_is_refused_before_any_job(tmp_path, target, words):
-    folder = working_copy(tmp_path, TINY)
-    done = snakemake(folder, f"{PREFIX}/{target}", check=False)
-    assert done.returncode != 0 and words in done.stdout
-    assert not (folder / PREFIX / "graphs").exists()
-
-
-def test_a_diverging_run_says_so_and_has_no_result(tmp_path):
-    overlay = {"hyperparameters": {"initial_step_size": 1.0e30}}
-    folder = working_copy(tmp_path, TINY)
-    write_overlay(folder, TINY, overlay)
-    done = snakemake(folder, RUN)
-    words = "dsbm-alpha0.1-beta0.2/default: the loss or a logit of split 0 is not finite at epoch 1"
-    assert words in done.stdout
-    records = json.loads((folder / RUN).read_text())["records"]
-    assert [(record["test"], record["diverged_at"]) for record in records] == [(None, 1)] * 2
-
-
-def test_a_killed_run_resumes_and_gives_the_undisturbed_result(tmp_path):
-    """Killed hard in the middle of a training, started again: equal to the last bit."""
-    long = {
-        "datasets": {"dsbm": {"hyperparameters": {"epochs": 400, "patience": 400}}},
-        "variants": {"dsbm-alpha0.1-beta0.2": {"hyperparameters": {"hidden_channels": 64}}},
-    }
-    disturbed = working_copy(tmp_path / "disturbed", TINY)
-    undisturbed = working_copy(tmp_path / "undisturbed", TINY)
-    for folder in (disturbed, undisturbed):
-        write_overlay(folder, TINY, long)
-    snakemake(undisturbed, RUN)
-    process = subprocess.Popen(
-        [*command(), RUN, "--configfile", "overlay.yaml", "--cores", "2"],
-        cwd=disturbed,
-        env=environment() | {"FLODE_CHECKPOINT_SECONDS": "0"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    partial = disturbed / PREFIX / ".partial"
-    deadline = time.monotonic() + 120
-    while not list(partial.rglob("splits-*.pt")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert list(partial.rglob("splits-*.pt")), "killed before the first checkpoint"
-    assert not (disturbed / RUN).exists(), "killed too late to say anything"
-    snakemake(disturbed, "--unlock", check=False)
-    done = snakemake(disturbed, RUN)
-    assert "resuming from" in done.stdout and "going on at epoch" in done.stdout
-    assert without_times(disturbed / RUN) == without_times(undisturbed / RUN)
-    assert not list(partial.rglob("*.pt"))
+        write_overlay(finished, TINY)
+    assert rerun <= jobs(done)
+    assert not kept & jobs(done)
 
 
 def test_the_workflow_lints(finished):
-    folder, _ = finished
     done = subprocess.run(
-        [*command(), "--lint"], cwd=folder, capture_output=True, text=True, env=environment()
+        [*command(), "--lint"], cwd=finished, capture_output=True, text=True, env=environment()
     )
     complaints = [line for line in done.stderr.splitlines() if line.strip().startswith("*")]
     assert complaints
     environment_alone = "Specify a conda environment or container"
     assert all(environment_alone in line for line in complaints), done.stderr
+
+
+# The report ---------------------------------------------------------------------------------------
+
+
+def test_all_ends_with_the_report(finished):
+    report = finished / PREFIX / "report.html"
+    assert 1e6 < report.stat().st_size < 20e6
+    categories = embedded(report, "categories")
+    found = {
+        name: [path for one in sub.values() for path in one] for name, sub in categories.items()
+    }
+    pages = f"{PREFIX}/report/tables"
+    assert sorted(found) == ["Figures", "Tables", "Verdicts"]
+    assert found["Verdicts"] == [f"{pages}/claims.html", f"{pages}/reproduction.html"]
+    assert found["Tables"] == [f"{pages}/dsbm.html", f"{pages}/dsbm_hyperparameters.html"]
+    assert f"{PREFIX}/figures/dsbm.svg" in found["Figures"]
+    assert not list((finished / PREFIX).rglob("*.tmp*"))
+
+
+def test_it_opens_with_the_summary(finished):
+    opening = embedded(finished / PREFIX / "report.html", "workflow_desc")
+    assert "system-message" not in opening
+    assert "Quick run: not the paper" in opening
+    assert "Of the 11 numbers that the paper publishes for FLODE, 4 have a stand-in" in opening
+    assert "FLODE is better than &lt;chance&gt;" in opening and "An {open} point" in opening
+    assert "showResultInfo(&#x27;" in opening or "showResultInfo('" in opening
+    assert "dsbm.html" in opening and "weakly_balanced.svg" in opening
+    assert "the configuration names no run for this column" in opening
+
+
+def test_items_have_captions_and_show_what_they_should(finished):
+    items = embedded(finished / PREFIX / "report.html", "results")
+    table = items[f"{PREFIX}/report/tables/dsbm.html"]
+    assert table["labels"] == {"table": "DSBM graphs"} and table["mime_type"] == "text/html"
+    for words in (
+        "Quick run",
+        "ordered DSBM graphs",
+        "Appendix A.2",
+        "3 runs of 3 variants",
+    ):
+        assert words in table["caption"], words
+    page = shown(table)
+    assert "MagNet" in page and 'download="dsbm.tex"' in page and 'class="quick"' in page
+    figure = items[f"{PREFIX}/figures/dsbm.svg"]
+    assert figure["mime_type"] == "image/svg+xml" and "<svg" in shown(figure)
+    assert "Drawn from the table dsbm" in figure["caption"]
+
+
+def test_nothing_is_left_to_do_and_a_caption_makes_its_page_again(finished):
+    assert "Nothing to be done" in snakemake(finished, "all", SEARCH, "-n").stdout
+    write_overlay(finished, TINY, {"tables": {"dsbm": {"place": "Appendix Z"}}})
+    try:
+        done = snakemake(finished, "all", "-n")
+    finally:
+        write_overlay(finished, TINY)
+    assert {"table_page", "report"} <= jobs(done)
+    assert not {"table", "figure", "train", "summary"} & jobs(done)
+
+
+def test_where_a_job_fails_the_report_shows_the_rest(finished):
+    """With --keep-going, as on a machine that cannot fetch some file."""
+    (finished / RUN).unlink()
+    (finished / FACTORS).write_bytes(b"damaged")
+    done = snakemake(finished, "all", "--keep-going", check=False)
+    assert done.returncode != 0
+    assert f"{PREFIX}/report.html shows what is there" in done.stdout
+    report = finished / PREFIX / "report.html"
+    opening = embedded(report, "workflow_desc")
+    assert "Of the 11 numbers that the paper publishes for FLODE, 3 have a stand-in" in opening
+    assert "a job failed or did not run" in opening
+    assert "not run" in shown(embedded(report, "results")[f"{PREFIX}/report/tables/dsbm.html"])
+    (finished / FACTORS).unlink()
+    snakemake(finished, "all")
+    assert "4 have a stand-in" in embedded(report, "workflow_desc")
