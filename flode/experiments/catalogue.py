@@ -227,22 +227,21 @@ class Catalogue(Variants):
 
     def statistics_settings(self, variant: str) -> dict:
         """As without studies, and the ``ranks`` at which one asks for the explained variance."""
-        asked = self._studied_ranks.get(variant)
+        asked = self._studied_ranks.get(variant, set()) - {None}
         # No key where none is asked for: the settings of other graphs stay what they were.
         return in_order(
             super().statistics_settings(variant) | ({"ranks": sorted(asked)} if asked else {})
         )
 
     @cached_property
-    def _studied_ranks(self) -> dict[str, set[int | float]]:
+    def _studied_ranks(self) -> dict[str, set[int | float | None]]:
         """By variant, the ranks of studies of a truncated SVD."""
-        found: dict[str, set[int | float]] = {}
+        found: dict[str, set[int | float | None]] = {}
         for study, spec in self.config["studies"].items():
             if spec["kind"] == "truncated_svd":
-                for label, by_series in self.study_runs(study).items():
-                    points = [values for series in by_series.values() for values in series.values()]
-                    ranks = {values["rank"] for values in points} - {None}
-                    found.setdefault(spec["graphs"][label], set()).update(ranks)
+                for run in self.gathered_runs(study):
+                    rank = self.hyperparameters(run)["rank"]
+                    found.setdefault(run.variant, set()).add(rank)
         return found
 
     def study_inputs(self, study: str) -> dict[str, list[str]]:

@@ -11,7 +11,6 @@ from flode.datasets.graph import Graph
 from flode.experiments.provenance import commit, versions
 from flode.files import MADE_AGAIN
 from flode.spectral import Factors, perron_eigenvalue, smallest_eigenvalue, sna
-from flode.spectral.factors import resolve_rank
 
 _COUNTED = ("nodes", "edges", "directed_edges", "self_loops", "features", "classes", "homophily")
 
@@ -82,7 +81,5 @@ def graph_report(
 def _leading(factors: Factors, ranks: Iterable[int | float]) -> dict[str, float]:
     """Explained variance by the number of singular values, without those that truncated factors do
     not hold."""
-    wanted = [resolve_rank(rank, factors.num_nodes) for rank in ranks]
-    held = [rank for rank in wanted if rank <= factors.rank or not factors.truncated]
-    kept = [factors.truncate(rank) for rank in held]
+    kept = [factors.leading(rank) for rank in ranks if factors.holds(rank)]
     return {str(one.rank): one.explained_variance for one in kept}

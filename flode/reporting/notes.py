@@ -14,7 +14,7 @@ from flode.experiments.checks import FLODE
 from flode.reporting.layout import Layout
 from flode.reporting.published import DISAGREE, disagreement
 from flode.reporting.records import splits_of
-from flode.reporting.typeset import escape
+from flode.reporting.typeset import escape, unlike
 from flode.reporting.verdicts import NOT_RUN, QUICK_RULE, QUICK_RUN, REPRODUCED
 
 #: Why a best is not marked.
@@ -70,7 +70,7 @@ def over_splits(frame: pd.DataFrame) -> str:
 def any_unlike(groups: Iterable[tuple[Any, pd.DataFrame]]) -> bool:
     """Whether in any group the cells that have a mean are of different splits."""
     measured = (own.loc[own["mean"].notna(), "runs"] for _, own in groups)
-    return any(len(set(map(splits_of, runs)) - {frozenset()}) > 1 for runs in measured)
+    return any(unlike(map(splits_of, runs)) for runs in measured)
 
 
 def standard_error_note(published: pd.DataFrame) -> str:

@@ -87,6 +87,11 @@ def scientific(value: float) -> str:
     return rf"${factor}10^{{{exponent}}}$"
 
 
+def unlike(splits: Iterable[Set[int]]) -> bool:
+    """Whether means are over different splits; one over none was not measured."""
+    return len({frozenset(own) for own in splits if own}) > 1
+
+
 def ranks(
     values: Sequence[Decimal | None], marked: int, splits: Iterable[Set[int]] = ()
 ) -> list[int | None]:
@@ -100,7 +105,7 @@ def ranks(
         splits: those that a measured one is over, else none. Where these differ nothing has a
             rank: some splits are easier than others.
     """
-    if len({frozenset(own) for own in splits if own}) > 1:
+    if unlike(splits):
         return [None] * len(values)
     present = [value for value in values if value is not None]
     found = [None if v is None else sum(other > v for other in present) for v in values]

@@ -77,6 +77,11 @@ class Factors:
             self.left[:, :rank].contiguous(), self.values[:rank], right, self.total_variance, True
         )
 
+    def holds(self, rank: int | float | None) -> bool:
+        """Whether all the singular values are here that a rank asks for."""
+        wanted = resolve_rank(rank, self.num_nodes)
+        return wanted is None or wanted <= self.rank or not self.truncated
+
     def leading(self, rank: int | float | None) -> Factors:
         """The leading singular values that a rank asks for: None for all that are here, a count, or
         a fraction of N.
@@ -87,7 +92,7 @@ class Factors:
         wanted = resolve_rank(rank, self.num_nodes)
         if wanted is None:
             return self
-        if wanted > self.rank and self.truncated:
+        if not self.holds(rank):
             raise ValueError(
                 f"rank {rank} asks for {wanted} singular values, but the factors hold {self.rank}"
                 " of them; factorise with a larger rank (in the workflow, the variant's)"
